@@ -1,0 +1,66 @@
+# One line for each habit; .ci/run calls the same targets, so a local run cannot differ.
+#
+#   make          build in place      make test        all tests
+#   make demo     the main job        make test-quick  those of seconds
+#   make bench    README's table      make gate        speed against the installed NumPy
+#   make asan     tests under ASan and UBSan           make tsan   those of threads
+#   make coverage, make format, make lint, make clean
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/installed
+BUILT := build/built
+SOURCES := setup.py $(wildcard csrc/*/*.c csrc/*/*.h)
+PYTEST := $(BIN)/python -m pytest
+FORMATTED := $(wildcard csrc/base/*.[ch] csrc/kernels/*.[ch] csrc/ops/*.[ch] csrc/python/*.[ch])
+
+.PHONY: all demo test test-quick bench gate asan tsan coverage format lint clean
+all: $(BUILT)
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet numpy "setuptools>=77" --group test --group lint
+	touch $@
+
+$(BUILT): $(STAMP) $(SOURCES)
+	PYSCATTER_WERROR=1 $(BIN)/python setup.py -q build_ext --inplace
+	touch $@
+
+demo: $(BUILT)
+	$(BIN)/python -m pyscatter.demo
+
+test: $(BUILT)
+	$(PYTEST)
+
+test-quick: $(BUILT)
+	$(PYTEST) -m "not slow"
+
+bench: $(BUILT)
+	$(BIN)/python -m benchmarks.report
+
+gate: $(BUILT)
+	$(BIN)/python -m benchmarks.gate
+
+# Instrumented builds live in a copy of the tree, so that the plain one stays as it is.
+asan: $(STAMP)
+	bash tests/isolated/sanitize.sh address
+
+tsan: $(STAMP)
+	bash tests/isolated/sanitize.sh thread
+
+coverage: $(STAMP)
+	bash tests/isolated/sanitize.sh coverage
+
+format: $(STAMP)
+	$(BIN)/clang-format -i $(FORMATTED)
+	$(BIN)/ruff format --quiet pyscatter tests benchmarks setup.py
+	$(BIN)/ruff check --quiet --fix pyscatter tests benchmarks setup.py
+
+lint: $(STAMP)
+	$(BIN)/clang-format --dry-run --Werror $(FORMATTED)
+	$(BIN)/ruff format --quiet --check pyscatter tests benchmarks setup.py
+	$(BIN)/ruff check --quiet pyscatter tests benchmarks setup.py
+
+clean:
+	rm -rf build pyscatter/*.so

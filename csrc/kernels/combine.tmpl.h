@@ -1,0 +1,295 @@
+/* combine(op, a, b): the old value a and the arriving value b become the new value.
+ *
+ * One switch per element type, stamped from PS_FOR_EACH_REDUCTION; with a constant `op`
+ * it folds to the row's expression. Around it the few functions that the expressions
+ * name, each of which fixes an edge on which libraries differ:
+ *   - NaN wins in min and max and loses in fmin and fmax; NaT likewise;
+ *   - -0.0 is less than +0.0, so that the order of arrival cannot matter;
+ *   - integers wrap, x // 0 is 0 and the lowest integer // -1 wraps;
+ *   - complex products are (ac - bd, ad + bc), quotients follow Smith (1962): the ratio
+ * of the smaller to the larger part of the divisor scales both;
+ *   - complex order is lexicographic with NaN in either part as the extreme, as
+ * NumPy's.
+ */
+#if KIND_IS(FLOAT) || KIND_IS(LONG)
+
+/* Is the sign bit of x set? On the bits, so that the compiler can vectorise it. */
+TEMPLATE_INLINE int
+OF_TYPE(is_negative)(T x)
+{
+    return __builtin_signbit(x) != 0;
+}
+
+TEMPLATE_INLINE T
+OF_TYPE(least)(T a, T b)
+{
+    const int keep = (a < b) | (a != a) | ((a == b) & OF_TYPE(is_negative)(a));
+    return keep ? a : b;
+}
+
+TEMPLATE_INLINE T
+OF_TYPE(greatest)(T a, T b)
+{
+    const int keep = (a > b) | (a != a) | ((a == b) & !OF_TYPE(is_negative)(a));
+    return keep ? a : b;
+}
+
+TEMPLATE_INLINE T
+OF_TYPE(least_number)(T a, T b)
+{
+    const int keep = (a < b) | (b != b) | ((a == b) & OF_TYPE(is_negative)(a));
+    return keep ? a : b;
+}
+
+TEMPLATE_INLINE T
+OF_TYPE(greatest_number)(T a, T b)
+{
+    const int keep = (a > b) | (b != b) | ((a == b) & !OF_TYPE(is_negative)(a));
+    return keep ? a : b;
+}
+
+/* Python's floor division, from the exact remainder: a quotient that rounds up to the
+ * next integer would otherwise be one too large. */
+TEMPLATE_INLINE T
+OF_TYPE(floor_over)(T a, T b)
+{
+    if (b == 0) {
+        return a / b;
+    }
+    const T rest = fmod(a, b);
+    T quotient = (a - rest) / b;
+    if (rest != 0 && (b < 0) != (rest < 0)) {
+        quotient -= 1;
+    }
+    if (quotient == 0) {
+        return copysign((T)0, a / b);
+    }
+    T whole = floor(quotient);
+    if (quotient - whole > (T)0.5) {
+        whole += 1;
+    }
+    return whole;
+}
+
+#endif
+#if KIND_IS(INT)
+
+/* Floor division that never traps. The wider type keeps lowest // -1 defined up to 32
+ * bits, and unsigned negation wraps it at 64. */
+TEMPLATE_INLINE T
+OF_TYPE(floor_quotient)(T a, T b)
+{
+    if (b == 0) {
+        return 0;
+    }
+    if ((T)-1 > 0) {
+        return (T)(a / b);
+    }
+    if (b == (T)-1) {
+        return (T)(0 - (ARITH)a);
+    }
+    const T quotient = (T)(a / b);
+    const bool is_inexact = (T)(a % b) != 0;
+    return (T)(quotient - (is_inexact && ((a < 0) != (b < 0))));
+}
+
+#endif
+#if KIND_IS(COMPLEX)
+
+TEMPLATE_INLINE T
+OF_TYPE(plus)(T a, T b)
+{
+    return (T){a.re + b.re, a.im + b.im};
+}
+
+TEMPLATE_INLINE T
+OF_TYPE(minus)(T a, T b)
+{
+    return (T){a.re - b.re, a.im - b.im};
+}
+
+/* -x by its sign bit. A difference beside a sum, each of a product, is what gcc 12
+ * turns into one fused instruction whatever -ffp-contract says; two sums it leaves
+ * alone. */
+TEMPLATE_INLINE REAL
+OF_TYPE(negated)(REAL x)
+{
+    if (sizeof(REAL) == sizeof(u32)) {
+        u32 bits;
+        memcpy(&bits, &x, sizeof(bits));
+        bits ^= 0x80000000;
+        memcpy(&x, &bits, sizeof(bits));
+        return x;
+    }
+    u64 bits;
+    memcpy(&bits, &x, sizeof(x));
+    bits ^= 0x8000000000000000;
+    memcpy(&x, &bits, sizeof(x));
+    return x;
+}
+
+TEMPLATE_INLINE T
+OF_TYPE(times)(T a, T b)
+{
+    const REAL negated_im = OF_TYPE(negated)(b.im);
+    return (T){a.re * b.re + a.im * negated_im, a.re * b.im + a.im * b.re};
+}
+
+TEMPLATE_INLINE T
+OF_TYPE(over)(T a, T b)
+{
+    const REAL re_size = fabs(b.re), im_size = fabs(b.im);
+    if (re_size >= im_size) {
+        if (re_size == 0 && im_size == 0) {
+            return (T){a.re / re_size, a.im / re_size};
+        }
+        const REAL ratio = b.im / b.re;
+        const REAL scale = 1 / (b.re + b.im * ratio);
+        const REAL negated_re = OF_TYPE(negated)(a.re);
+        return (T){(a.re + a.im * ratio) * scale, (a.im + negated_re * ratio) * scale};
+    }
+    const REAL ratio = b.re / b.im;
+    const REAL scale = 1 / (b.im + b.re * ratio);
+    const REAL negated_re = OF_TYPE(negated)(a.re);
+    return (T){(a.re * ratio + a.im) * scale, (a.im * ratio + negated_re) * scale};
+}
+
+TEMPLATE_INLINE bool
+OF_TYPE(has_nan)(T a)
+{
+    return a.re != a.re || a.im != a.im;
+}
+
+/* a <= b in lexicographic order; false when a NaN decides. */
+TEMPLATE_INLINE bool
+OF_TYPE(precedes)(T a, T b)
+{
+    return (a.re < b.re && a.im == a.im && b.im == b.im) ||
+           (a.re == b.re && a.im <= b.im);
+}
+
+TEMPLATE_INLINE T
+OF_TYPE(first_of)(T a, T b)
+{
+    return OF_TYPE(has_nan)(a) || OF_TYPE(precedes)(a, b) ? a : b;
+}
+
+TEMPLATE_INLINE T
+OF_TYPE(last_of)(T a, T b)
+{
+    return OF_TYPE(has_nan)(a) || OF_TYPE(precedes)(b, a) ? a : b;
+}
+
+TEMPLATE_INLINE T
+OF_TYPE(first_number)(T a, T b)
+{
+    return OF_TYPE(has_nan)(b) || OF_TYPE(precedes)(a, b) ? a : b;
+}
+
+TEMPLATE_INLINE T
+OF_TYPE(last_number)(T a, T b)
+{
+    return OF_TYPE(has_nan)(b) || OF_TYPE(precedes)(b, a) ? a : b;
+}
+
+#endif
+#if KIND_IS(TIME)
+
+TEMPLATE_INLINE T
+OF_TYPE(earliest)(T a, T b)
+{
+    return (T){a.ticks < b.ticks ? a.ticks : b.ticks}; /* NaT is the lowest integer */
+}
+
+TEMPLATE_INLINE T
+OF_TYPE(latest)(T a, T b)
+{
+    const bool keep =
+            a.ticks == INT64_MIN || (b.ticks != INT64_MIN && a.ticks > b.ticks);
+    return keep ? a : b;
+}
+
+TEMPLATE_INLINE T
+OF_TYPE(earliest_time)(T a, T b)
+{
+    const bool keep =
+            b.ticks == INT64_MIN || (a.ticks != INT64_MIN && a.ticks < b.ticks);
+    return keep ? a : b;
+}
+
+TEMPLATE_INLINE T
+OF_TYPE(latest_time)(T a, T b)
+{
+    return (T){a.ticks > b.ticks ? a.ticks : b.ticks};
+}
+
+TEMPLATE_INLINE T
+OF_TYPE(time_plus)(T a, T b)
+{
+    const bool is_nat = a.ticks == INT64_MIN || b.ticks == INT64_MIN;
+    return (T){is_nat ? INT64_MIN : (int64_t)((uint64_t)a.ticks + (uint64_t)b.ticks)};
+}
+
+TEMPLATE_INLINE T
+OF_TYPE(time_minus)(T a, T b)
+{
+    const bool is_nat = a.ticks == INT64_MIN || b.ticks == INT64_MIN;
+    return (T){is_nat ? INT64_MIN : (int64_t)((uint64_t)a.ticks - (uint64_t)b.ticks)};
+}
+
+#endif
+#if KIND_IS(PAIR)
+
+/* Neumaier (1974): the part of the smaller term that the sum lost is kept beside it. */
+TEMPLATE_INLINE T
+OF_TYPE(pair_plus)(T a, T b)
+{
+    const REAL sum = a.sum + b.sum;
+    const REAL lost =
+            fabs(a.sum) >= fabs(b.sum) ? (a.sum - sum) + b.sum : (b.sum - sum) + a.sum;
+    return (T){sum, a.rest + lost};
+}
+
+TEMPLATE_INLINE T
+OF_TYPE(pair_minus)(T a, T b)
+{
+    return OF_TYPE(pair_plus)(a, (T){-b.sum, 0});
+}
+
+#endif
+
+/* clang-format off */
+#if KIND_IS(BOOL)
+#define CASE(name, kinds, on_bool, ...) case PS_##name: return (T)(on_bool);
+#elif KIND_IS(INT)
+#define CASE(name, kinds, on_bool, on_int, ...) case PS_##name: return (T)(on_int);
+#elif KIND_IS(FLOAT) || KIND_IS(LONG)
+#define CASE(name, kinds, on_bool, on_int, on_real, ...) case PS_##name: return on_real;
+#elif KIND_IS(COMPLEX)
+#define CASE(name, kinds, on_bool, on_int, on_real, on_complex, ...) case PS_##name: return on_complex;
+#elif KIND_IS(TIME)
+#define CASE(name, kinds, on_bool, on_int, on_real, on_complex, on_time, ...) case PS_##name: return on_time;
+#else
+#define CASE(name, kinds, on_bool, on_int, on_real, on_complex, on_time, on_pair, ...) case PS_##name: return on_pair;
+#endif
+/* clang-format on */
+
+TEMPLATE_INLINE T
+OF_TYPE(combine)(const enum ps_op op, T a, T b)
+{
+#if KIND_IS(BOOL)
+    a = a != 0;
+    b = b != 0;
+#endif
+#if KIND_IS(INT)
+    const ARITH A = (ARITH)a, B = (ARITH)b;
+    (void)A, (void)B;
+#endif
+    switch (op) {
+        PS_FOR_EACH_REDUCTION(CASE, ~)
+        default:
+            return b;
+    }
+}
+
+#undef CASE

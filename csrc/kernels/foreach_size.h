@@ -1,0 +1,31 @@
+/* Includes TEMPLATE once per item size: pure moves need no more than that. The types
+ * may alias anything and need no alignment, so unaligned and foreign data are moved as
+ * they are. */
+#ifndef PS_KERNELS_MOVE_TYPES
+#define PS_KERNELS_MOVE_TYPES
+#define MOVE_TYPE __attribute__((may_alias, aligned(1)))
+typedef uint8_t move1 MOVE_TYPE;
+typedef uint16_t move2 MOVE_TYPE;
+typedef uint32_t move4 MOVE_TYPE;
+typedef uint64_t move8 MOVE_TYPE;
+typedef struct {
+    uint64_t low, high;
+} MOVE_TYPE move16;
+#endif
+
+#define T move1
+#include TEMPLATE
+#undef T
+#define T move2
+#include TEMPLATE
+#undef T
+#define T move4
+#include TEMPLATE
+#undef T
+#define T move8
+#include TEMPLATE
+#undef T
+#define T move16
+#include TEMPLATE
+#undef T
+#undef TEMPLATE

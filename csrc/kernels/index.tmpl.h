@@ -1,0 +1,130 @@
+/* The kernels that read an index: the only ones that can say "no".
+ *
+ * An index is read twice. scan looks at all of it before the first write of a call and
+ * finds the first value out of bounds. rows copies a block of it, resolves every value
+ * to a row number in [0, size) or -1, and counts what is out of bounds again, in the
+ * copy: what the other kernels see has been checked after it left memory that another
+ * thread may rewrite. Needs T, an integer type.
+ */
+
+/* One index: a load that no other load can replace, from any address. */
+TEMPLATE_INLINE T
+OF_TYPE(load)(const char *address)
+{
+    T value;
+    memcpy(&value, address, sizeof(T));
+    return value;
+}
+
+/* The value as int64_t; what does not fit (u64 beyond 2^63) becomes the largest. */
+TEMPLATE_INLINE int64_t
+OF_TYPE(widen)(T value)
+{
+    return (sizeof(T) == 8 && (T)-1 > 0 && value > (T)INT64_MAX) ? INT64_MAX
+                                                                 : (int64_t)value;
+}
+
+/* first bad = least i with not -size <= index[i] < size, or -1.
+ * index: n values `stride` bytes apart. Moves n * sizeof(T) bytes. The extremes of a
+ * stretch are found without branches; only a stretch that fails is searched. */
+static int64_t
+OF_TYPE(scan)(const char *index, int64_t n, int64_t stride, int64_t size)
+{
+    enum {
+        STRETCH = 4096
+    };
+    for (int64_t start = 0; start < n; start += STRETCH) {
+        const int64_t count = n - start < STRETCH ? n - start : STRETCH;
+        const char *const from = index + start * stride;
+        T low = OF_TYPE(load)(from), high = low;
+        if (stride == (int64_t)sizeof(T)) {
+            for (int64_t i = 0; i < count; i++) {
+                const T value = OF_TYPE(load)(from + i * (int64_t)sizeof(T));
+                low = value < low ? value : low;
+                high = value > high ? value : high;
+            }
+        }
+        else {
+            for (int64_t i = 0; i < count; i++) {
+                const T value = OF_TYPE(load)(from + i * stride);
+                low = value < low ? value : low;
+                high = value > high ? value : high;
+            }
+        }
+        if (OF_TYPE(widen)(low) >= -size && OF_TYPE(widen)(high) < size) {
+            continue;
+        }
+        for (int64_t i = 0; i < count; i++) {
+            const int64_t value = OF_TYPE(widen)(OF_TYPE(load)(from + i * stride));
+            if (value < -size || value >= size) {
+                return start + i;
+            }
+        }
+    }
+    return -1;
+}
+
+/* The row that one value means under `mode`; -1: out of bounds. `size` is positive
+ * unless the mode is raise or drop. */
+TEMPLATE_INLINE int64_t
+OF_TYPE(row)(const enum ps_mode mode, T value, int64_t size)
+{
+    int64_t row = OF_TYPE(widen)(value);
+    switch (mode) {
+        case PS_MODE_RAISE:
+            row += row < 0 ? size : 0;
+            return row < 0 || row >= size ? -1 : row;
+        case PS_MODE_CLIP:
+            row = row < 0 ? 0 : row;
+            return row >= size ? size - 1 : row;
+        case PS_MODE_WRAP:
+            if (sizeof(T) == 8 && (T)-1 > 0) {
+                return (int64_t)((uint64_t)value % (uint64_t)size);
+            }
+            row %= size;
+            return row < 0 ? row + size : row;
+        default:
+            return row < 0 || row >= size ? -1 : row;
+    }
+}
+
+/* row[i] = the row that index[i] means; returns how many are -1.
+ * row [n], index: n values `stride` bytes apart. */
+TEMPLATE_INLINE int64_t
+OF_TYPE(resolve)(const enum ps_mode mode, int64_t *restrict row, const char *index,
+                 int64_t n, int64_t stride, int64_t size)
+{
+    int64_t n_bad = 0;
+    if (stride == (int64_t)sizeof(T)) {
+        for (int64_t i = 0; i < n; i++) {
+            const T value = OF_TYPE(load)(index + i * (int64_t)sizeof(T));
+            const int64_t found = OF_TYPE(row)(mode, value, size);
+            n_bad += found < 0;
+            row[i] = found;
+        }
+        return n_bad;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const T value = OF_TYPE(load)(index + i * stride);
+        const int64_t found = OF_TYPE(row)(mode, value, size);
+        n_bad += found < 0;
+        row[i] = found;
+    }
+    return n_bad;
+}
+
+static int64_t
+OF_TYPE(rows)(enum ps_mode mode, int64_t *row, const char *index, int64_t n,
+              int64_t stride, int64_t size)
+{
+    switch (mode) {
+        case PS_MODE_RAISE:
+            return OF_TYPE(resolve)(PS_MODE_RAISE, row, index, n, stride, size);
+        case PS_MODE_CLIP:
+            return OF_TYPE(resolve)(PS_MODE_CLIP, row, index, n, stride, size);
+        case PS_MODE_WRAP:
+            return OF_TYPE(resolve)(PS_MODE_WRAP, row, index, n, stride, size);
+        default:
+            return OF_TYPE(resolve)(PS_MODE_DROP, row, index, n, stride, size);
+    }
+}

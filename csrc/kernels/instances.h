@@ -1,0 +1,120 @@
+/* Stamps, for one CPU level, the named instances of every template and the table of
+ * pointers to them. ISA is set by the including isa_<level>.c, inside its target
+ * region; this is the only file that knows all templates. Names: family, op, dtype,
+ * ISA. */
+#include "base/tables.h"
+#include "kernels/kernels.h"
+#include "kernels/template.h"
+
+#include "kernels/half.h"
+#include "kernels/list.h"
+#include "kernels/partition.h"
+#include "kernels/real.h"
+#include "kernels/rows.h"
+
+#define TEMPLATE "kernels/index.tmpl.h"
+#include "kernels/foreach_index.h"
+#define TEMPLATE "kernels/combine.tmpl.h"
+#include "kernels/foreach_dtype.h"
+#define TEMPLATE "kernels/scatter.tmpl.h"
+#include "kernels/foreach_dtype.h"
+#define TEMPLATE "kernels/set.tmpl.h"
+#include "kernels/foreach_size.h"
+#define TEMPLATE "kernels/gather.tmpl.h"
+#include "kernels/foreach_size.h"
+#define TEMPLATE "kernels/copy.tmpl.h"
+#include "kernels/foreach_size.h"
+#define TEMPLATE "kernels/pack.tmpl.h"
+#include "kernels/foreach_real.h"
+
+#define NAME_(family, op, dtype, isa) family##_##op##_##dtype##_##isa
+#define NAME__(family, op, dtype, isa) NAME_(family, op, dtype, isa)
+#define NAME(family, op, dtype) NAME__(family, op, dtype, ISA)
+
+/* clang-format off */
+enum {
+    BOOL = PS_KIND_BOOL, INT = PS_KIND_INT, FLOAT = PS_KIND_FLOAT,
+    COMPLEX = PS_KIND_COMPLEX, TIME = PS_KIND_TIME, LONG = PS_KIND_LONG,
+    PAIR = PS_KIND_PAIR
+};
+
+#define SCATTER_INSTANCES(dtype, arith, kind, op, ...)                                  \
+    static void NAME(scatter, op, dtype)(char *target, const ps_list *list,             \
+                                         const char *values, int64_t value_stride)      \
+    { scatter_##dtype(PS_##op, target, list, values, value_stride); }                   \
+    static void NAME(scatter_runs, op, dtype)(char *target, const ps_list *list,        \
+                                              const char *values, int64_t value_stride) \
+    { scatter_runs_##dtype(PS_##op, target, list, values, value_stride); }              \
+    static void NAME(scatter_rows, op, dtype)(char *target, const ps_list *list,        \
+                                              const char *values, int64_t value_stride, \
+                                              int64_t width, int64_t ahead)             \
+    { scatter_rows_##dtype(PS_##op, target, list, values, value_stride, width, ahead); }
+#define SCATTER_OP(op, kinds, ...) PS_FOR_EACH_DTYPE(SCATTER_INSTANCES, op)
+PS_FOR_EACH_REDUCTION(SCATTER_OP, ~)
+
+#define SCATTER_CELL(dtype, arith, kind, family, op, kinds, ...) \
+    [PS_##dtype] = ((kinds) & kind) ? NAME(family, op, dtype) : NULL,
+#define SCATTER_ROW(op, kinds, on_bool, on_int, on_real, on_complex, on_time, on_pair, family, ...) \
+    [PS_##op] = {PS_FOR_EACH_DTYPE(SCATTER_CELL, family, op, kinds)},
+
+#define SIZE_INSTANCES(size, ...)                                                       \
+    static void NAME(set, move, size)(char *target, const ps_list *list,                \
+                                      const char *values, int64_t value_stride)         \
+    { set_move##size(target, list, values, value_stride); }                             \
+    static void NAME(gather, move, size)(char *out, const ps_list *list, const char *a, \
+                                         int64_t out_stride)                            \
+    { gather_move##size(out, list, a, out_stride); }                                    \
+    static void NAME(copy, move, size)(char *to, int64_t to_stride, const char *from,   \
+                                       int64_t from_stride, int64_t n)                  \
+    { copy_move##size(false, to, to_stride, from, from_stride, n); }                    \
+    static void NAME(swap, move, size)(char *to, int64_t to_stride, const char *from,   \
+                                       int64_t from_stride, int64_t n)                  \
+    { copy_move##size(true, to, to_stride, from, from_stride, n); }
+PS_FOR_EACH_SIZE(SIZE_INSTANCES, ~)
+#define SIZE_CELL(size, family, ...) [PS_SIZE_##size] = NAME(family, move, size),
+
+#define CAST_INSTANCE(to, from, ...)                                                    \
+    static void NAME(cast, from, to)(char *result, const char *values, int64_t n,       \
+                                     int64_t stride)                                    \
+    { cast_##to(PS_##from, result, values, n, stride); }
+#define CAST_CELL(to, from, ...) [PS_##from] = NAME(cast, from, to),
+/* A macro cannot expand inside itself, so the second axis has a name of its own. */
+#define FOR_EACH_SOURCE(X, ...)                                                         \
+    X(__VA_ARGS__, b1, ~) X(__VA_ARGS__, i8, ~) X(__VA_ARGS__, u8, ~)                   \
+    X(__VA_ARGS__, i16, ~) X(__VA_ARGS__, u16, ~) X(__VA_ARGS__, i32, ~)                \
+    X(__VA_ARGS__, u32, ~) X(__VA_ARGS__, i64, ~) X(__VA_ARGS__, u64, ~)                \
+    X(__VA_ARGS__, f16, ~) X(__VA_ARGS__, bf16, ~) X(__VA_ARGS__, f32, ~)               \
+    X(__VA_ARGS__, f64, ~)
+#define CAST_INSTANCES(to, ...) FOR_EACH_SOURCE(CAST_INSTANCE, to)
+PS_FOR_EACH_REAL(CAST_INSTANCES, ~)
+#define CAST_ROW(to, ...) [PS_##to] = {FOR_EACH_SOURCE(CAST_CELL, to)},
+
+#define INDEX_CELL(type, family, ...) [PS_INDEX_##type] = family##_##type,
+
+#define TABLE_(isa) ps_kernels_##isa
+#define TABLE(isa) TABLE_(isa)
+const ps_kernel_table TABLE(ISA) = {
+    .scan = {PS_FOR_EACH_INDEX(INDEX_CELL, scan)},
+    .rows = {PS_FOR_EACH_INDEX(INDEX_CELL, rows)},
+    .list_place = list_place,
+    .list_shift = list_shift,
+    .list_ramp = list_ramp,
+    .list_keep = list_keep,
+    .list_filter = list_filter,
+    .scatter = {PS_FOR_EACH_REDUCTION(SCATTER_ROW, scatter)},
+    .scatter_runs = {PS_FOR_EACH_REDUCTION(SCATTER_ROW, scatter_runs)},
+    .scatter_rows = {PS_FOR_EACH_REDUCTION(SCATTER_ROW, scatter_rows)},
+    .set = {PS_FOR_EACH_SIZE(SIZE_CELL, set)},
+    .set_rows = set_rows,
+    .gather = {PS_FOR_EACH_SIZE(SIZE_CELL, gather)},
+    .gather_rows = gather_rows,
+    .copy = {PS_FOR_EACH_SIZE(SIZE_CELL, copy)},
+    .swap = {PS_FOR_EACH_SIZE(SIZE_CELL, swap)},
+    .cast = {PS_FOR_EACH_REAL(CAST_ROW, ~)},
+    .partition_count = partition_count,
+    .partition_sources = partition_sources,
+    .partition_values4 = partition_values4,
+    .partition_values8 = partition_values8,
+    .list_widen = list_widen,
+};
+/* clang-format on */

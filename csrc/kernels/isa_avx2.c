@@ -1,0 +1,9 @@
+/* All kernels for CPUs with AVX2, BMI2 and F16C. */
+#if defined(__x86_64__)
+#include <immintrin.h>
+#include "kernels/template.h"
+
+#pragma GCC target("avx2,bmi,bmi2,lzcnt,popcnt,f16c")
+#define ISA avx2
+#include "kernels/instances.h"
+#endif

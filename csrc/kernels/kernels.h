@@ -1,0 +1,98 @@
+/* The table of kernels: this room's only door.
+ *
+ * One table exists for each CPU level; ps_kernels() is the one in force. The contracts
+ * stand above the templates. A cell is NULL where tables.h says that the row does not
+ * exist for the type.
+ */
+#ifndef PS_KERNELS_KERNELS_H
+#define PS_KERNELS_KERNELS_H
+
+#include "base/cpu.h"
+#include "base/tables.h"
+
+/* n pairs: byte offset into the target, number of the value; source NULL: 0, 1, ... */
+typedef struct {
+    int64_t *offset;
+    int64_t *source;
+    int64_t n;
+} ps_list;
+
+/* The numbers that a partition into ranges of the target works with (partition.h). */
+typedef struct {
+    int64_t low; /* least offset */
+    int shift;   /* bin = (offset - low) >> shift */
+    int64_t n_bins;
+} ps_bins;
+
+typedef struct {
+    /* index.tmpl.h */
+    int64_t (*scan[PS_NUM_INDEX_TYPES])(const char *index, int64_t n, int64_t stride,
+                                        int64_t size);
+    int64_t (*rows[PS_NUM_INDEX_TYPES])(enum ps_mode mode, int64_t *row,
+                                        const char *index, int64_t n, int64_t stride,
+                                        int64_t size);
+    /* list.h */
+    void (*list_place)(int64_t *offset, const int64_t *row, int64_t n, int64_t step,
+                       int64_t base);
+    void (*list_shift)(int64_t *offset, const int64_t *row, int64_t n, int64_t step);
+    void (*list_ramp)(int64_t *offset, int64_t n, int64_t step, int64_t base);
+    int64_t (*list_keep)(int64_t *offset, int64_t *source, const int64_t *row,
+                         int64_t n, int64_t first);
+    int64_t (*list_filter)(int64_t *offset_out, int64_t *source_out,
+                           const int64_t *offset, const int64_t *source_in, int64_t n,
+                           int64_t first, int64_t low, int64_t high);
+    /* scatter.tmpl.h */
+    void (*scatter[PS_NUM_REDUCTIONS][PS_NUM_DTYPES])(char *target, const ps_list *list,
+                                                      const char *values,
+                                                      int64_t value_stride);
+    void (*scatter_runs[PS_NUM_REDUCTIONS][PS_NUM_DTYPES])(char *target,
+                                                           const ps_list *list,
+                                                           const char *values,
+                                                           int64_t value_stride);
+    void (*scatter_rows[PS_NUM_REDUCTIONS][PS_NUM_DTYPES])(
+            char *target, const ps_list *list, const char *values, int64_t value_stride,
+            int64_t width, int64_t ahead);
+    /* set.tmpl.h */
+    void (*set[PS_NUM_SIZES])(char *target, const ps_list *list, const char *values,
+                              int64_t value_stride);
+    void (*set_rows)(char *target, const ps_list *list, const char *values,
+                     int64_t value_stride, int64_t nbytes, int64_t ahead);
+    /* gather.tmpl.h */
+    void (*gather[PS_NUM_SIZES])(char *out, const ps_list *list, const char *a,
+                                 int64_t out_stride);
+    void (*gather_rows)(char *out, const ps_list *list, const char *a,
+                        int64_t out_stride, int64_t nbytes, bool streams);
+    /* pack.tmpl.h */
+    void (*copy[PS_NUM_SIZES])(char *to, int64_t to_stride, const char *from,
+                               int64_t from_stride, int64_t n);
+    void (*swap[PS_NUM_SIZES])(char *to, int64_t to_stride, const char *from,
+                               int64_t from_stride, int64_t n);
+    void (*cast[PS_NUM_ALL_DTYPES][PS_NUM_ALL_DTYPES])(char *to, const char *from,
+                                                       int64_t n, int64_t from_stride);
+    /* partition.h */
+    void (*partition_count)(int64_t *count, const int64_t *offset, int64_t n,
+                            ps_bins bins);
+    void (*partition_sources)(int64_t *cursor, uint32_t *offset_out,
+                              uint32_t *source_out, const ps_list *list, int64_t first,
+                              ps_bins bins);
+    void (*partition_values4)(int64_t *cursor, uint32_t *offset_out, char *value_out,
+                              const ps_list *list, const char *values,
+                              int64_t value_stride, ps_bins bins);
+    void (*partition_values8)(int64_t *cursor, uint32_t *offset_out, char *value_out,
+                              const ps_list *list, const char *values,
+                              int64_t value_stride, ps_bins bins);
+    void (*list_widen)(int64_t *to, const uint32_t *from, int64_t n, int64_t base);
+} ps_kernel_table;
+
+/* The table in force. */
+const ps_kernel_table *ps_kernels(void);
+
+/* The table of a level that the machine has. */
+const ps_kernel_table *ps_kernels_of(enum ps_level level);
+
+enum ps_level ps_current_level(void);
+
+/* Put the table of `level` in force; the level must be available. */
+void ps_use_level(enum ps_level level);
+
+#endif

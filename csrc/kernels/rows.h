@@ -1,0 +1,80 @@
+/* Moves of whole rows of `nbytes` bytes, for set and gather; no element type matters.
+ *
+ * `ahead` in set_rows and AHEAD in gather_rows: how many pairs ahead rows are asked for
+ * from memory (8 hides a miss behind the copies of the rows between,
+ * performance.md 2.3).
+ */
+
+/* A memcpy that the compiler unrolls for the common short rows. */
+TEMPLATE_INLINE void
+copy_row(char *restrict to, const char *restrict from, int64_t nbytes)
+{
+    if (nbytes == 64) {
+        memcpy(to, from, 64);
+        return;
+    }
+    memcpy(to, from, (size_t)nbytes);
+}
+
+static void
+set_rows(char *restrict target, const ps_list *list, const char *restrict values,
+         int64_t value_stride, int64_t nbytes, int64_t ahead)
+{
+    for (int64_t i = 0; i < list->n; i++) {
+        if (ahead > 0 && i + ahead < list->n) {
+            prefetch_row(target + list->offset[i + ahead], nbytes);
+        }
+        const int64_t from = list->source != NULL ? list->source[i] : i;
+        copy_row(target + list->offset[i], values + from * value_stride, nbytes);
+    }
+}
+
+#if defined(__x86_64__)
+/* copy_row past the caches: the line of `to` is neither read nor kept. Heads and tails
+ * that are not 16-byte aligned are stored plainly. */
+TEMPLATE_INLINE void
+stream_row(char *restrict to, const char *restrict from, int64_t nbytes)
+{
+    int64_t done = -(int64_t)(uintptr_t)to & 15;
+    done = done < nbytes ? done : nbytes;
+    memcpy(to, from, (size_t)done);
+    for (; done + 16 <= nbytes; done += 16) {
+        _mm_stream_si128((__m128i *)(to + done),
+                         _mm_loadu_si128((const __m128i *)(from + done)));
+    }
+    memcpy(to + done, from + done, (size_t)(nbytes - done));
+}
+#endif
+
+/* out row source[i] = row of `a` at offset[i]. `streams`: out is too large to stay in
+ * any cache, so it is written past them, which saves reading it first. */
+static void
+gather_rows(char *restrict out, const ps_list *list, const char *restrict a,
+            int64_t out_stride, int64_t nbytes, bool streams)
+{
+    enum {
+        AHEAD = 8
+    };
+    for (int64_t i = 0; i < list->n; i++) {
+        if (i + AHEAD < list->n) {
+            const char *const next = a + list->offset[i + AHEAD];
+            for (int64_t byte = 0; byte < nbytes; byte += CACHE_LINE) {
+                __builtin_prefetch(next + byte);
+            }
+        }
+        const int64_t to = list->source != NULL ? list->source[i] : i;
+#if defined(__x86_64__)
+        if (streams) {
+            stream_row(out + to * out_stride, a + list->offset[i], nbytes);
+            continue;
+        }
+#endif
+        copy_row(out + to * out_stride, a + list->offset[i], nbytes);
+    }
+#if defined(__x86_64__)
+    if (streams) {
+        _mm_sfence();
+    }
+#endif
+    (void)streams;
+}

@@ -1,0 +1,47 @@
+/* What every template needs: names by type, forced inlining, prefetch.
+ *
+ * A template file is ordinary C that uses the macros T (element type), KIND (a token of
+ * enum ps_kind) and ARITH, which foreach_dtype.h sets before each inclusion. A
+ * reduction or a mode is a constant argument of a TEMPLATE_INLINE function, so the
+ * compiler folds it and each instance of instances.h becomes one tight loop.
+ */
+#ifndef PS_KERNELS_TEMPLATE_H
+#define PS_KERNELS_TEMPLATE_H
+
+#include <stddef.h>
+#include <string.h>
+#include <tgmath.h>
+
+#include "base/tables.h"
+
+#define PASTE2_(a, b) a##_##b
+#define PASTE2(a, b) PASTE2_(a, b)
+#define OF_TYPE(name) PASTE2(name, T)
+
+#define TEMPLATE_INLINE static inline __attribute__((always_inline))
+
+/* KIND_IS(FLOAT) works in #if: KIND is the token that foreach_dtype.h set. */
+#define KIND_NUMBER_BOOL 1
+#define KIND_NUMBER_INT 2
+#define KIND_NUMBER_FLOAT 4
+#define KIND_NUMBER_COMPLEX 8
+#define KIND_NUMBER_TIME 16
+#define KIND_NUMBER_LONG 32
+#define KIND_NUMBER_PAIR 64
+#define KIND_IS(kind) (PASTE2(KIND_NUMBER, KIND) == KIND_NUMBER_##kind)
+
+enum {
+    CACHE_LINE = 64
+};
+
+/* Ask for the lines of [address, address + nbytes) to be brought near, for writing. */
+TEMPLATE_INLINE void
+prefetch_row(const char *address, int64_t nbytes)
+{
+    for (int64_t byte = 0; byte < nbytes; byte += CACHE_LINE) {
+        __builtin_prefetch(address + byte, 1);
+    }
+    __builtin_prefetch(address + nbytes - 1, 1);
+}
+
+#endif

@@ -1,0 +1,449 @@
+/* From an address to lists of pairs (contract in address.h).
+ *
+ * This is where negative indices, modes, masks, tuples, batch axes, along-axis forms
+ * and index types vanish. Entries are walked in C order, in runs along the innermost
+ * entry axis; each run costs one call of a `rows` kernel per index array. For the
+ * common flat index a whole block is one run.
+ *
+ * Safety: indices are read once into scratch by the `rows` kernels, which check the
+ * copy. ps_address_check is a read of its own, before the first visible write, which is
+ * what makes a failing call leave its target alone.
+ */
+#include "ops/address.h"
+
+#include <string.h>
+
+#include "base/scratch.h"
+#include "base/sizes.h"
+#include "ops/run.h"
+
+enum {
+    /* Spare room behind a list: the filter kernels store whole vectors. */
+    SPARE = 8,
+    /* Entries between two looks at a pending signal: 0.1 ms of scanning. */
+    CHECK_STRETCH = 1 << 18
+};
+
+bool
+ps_list_room_open(ps_list_room *room, int64_t n)
+{
+    room->block = NULL;
+    room->nbytes = 0;
+    int64_t *base = room->small;
+    int64_t stride = PS_SMALL;
+    room->capacity = ps_min(n, PS_BLOCK);
+    if (room->capacity > PS_SMALL - SPARE) {
+        stride = room->capacity + SPARE;
+        room->nbytes = 4 * stride * (int64_t)sizeof(int64_t);
+        room->block = ps_scratch_get(room->nbytes);
+        base = (int64_t *)room->block;
+    }
+    room->offset = base;
+    room->source = base + stride;
+    room->row = base + 2 * stride;
+    room->flag = base + 3 * stride;
+    return base != NULL;
+}
+
+void
+ps_list_room_close(ps_list_room *room)
+{
+    if (room->block != NULL) {
+        ps_scratch_put(room->block, room->nbytes);
+    }
+}
+
+/* Can axes i and i + 1 be walked as one by `strides`? */
+static bool
+walks_as_one(const int64_t *strides, const int64_t *shape, int i)
+{
+    return strides == NULL || strides[i] == strides[i + 1] * shape[i + 1];
+}
+
+static bool
+can_merge(const ps_address *address, const int64_t *extra_strides, int i)
+{
+    const int64_t *const shape = address->shape;
+    if (!walks_as_one(address->link, shape, i) ||
+        !walks_as_one(extra_strides, shape, i) ||
+        (address->mask != NULL && !walks_as_one(address->mask_strides, shape, i))) {
+        return false;
+    }
+    for (int m = 0; m < address->n_index; m++) {
+        if (!walks_as_one(address->index[m].strides, shape, i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Drop element i of every array of axes. */
+static void
+remove_axis(ps_address *address, int64_t *extra_strides, int i)
+{
+    const size_t nbytes = (size_t)(address->ndim - 1 - i) * sizeof(int64_t);
+    memmove(address->shape + i, address->shape + i + 1, nbytes);
+    memmove(address->link + i, address->link + i + 1, nbytes);
+    if (extra_strides != NULL) {
+        memmove(extra_strides + i, extra_strides + i + 1, nbytes);
+    }
+    if (address->mask != NULL) {
+        memmove(address->mask_strides + i, address->mask_strides + i + 1, nbytes);
+    }
+    for (int m = 0; m < address->n_index; m++) {
+        int64_t *const strides = address->index[m].strides;
+        memmove(strides + i, strides + i + 1, nbytes);
+    }
+    address->ndim--;
+}
+
+void
+ps_address_merge(ps_address *address, int64_t *extra_strides)
+{
+    for (int i = address->ndim - 2; i >= 0; i--) {
+        if (address->shape[i] == 1 || address->shape[i + 1] == 1) {
+            const int unit = address->shape[i] == 1 ? i : i + 1;
+            remove_axis(address, extra_strides, unit);
+        }
+        else if (can_merge(address, extra_strides, i)) {
+            address->shape[i + 1] *= address->shape[i];
+            remove_axis(address, extra_strides, i);
+        }
+    }
+}
+
+/* Where a run of entries starts: coordinates of the outer axes are folded into bases.
+ */
+typedef struct {
+    int64_t inner; /* coordinate along the innermost axis */
+    int64_t outer[PS_MAX_DIMS];
+} position;
+
+static void
+find_position(const ps_address *address, int64_t first, position *at)
+{
+    const int last = address->ndim - 1;
+    if (last < 0) {
+        at->inner = 0;
+        return;
+    }
+    int64_t rest = first;
+    for (int i = last; i > 0; i--) {
+        at->outer[i] = rest % address->shape[i];
+        rest /= address->shape[i];
+    }
+    at->outer[0] = rest;
+    at->inner = at->outer[last];
+}
+
+static int64_t
+bytes_before(const ps_address *address, const position *at, const int64_t *strides)
+{
+    const int last = address->ndim - 1;
+    if (last < 0) {
+        return 0;
+    }
+    int64_t nbytes = at->inner * strides[last];
+    for (int i = 0; i < last; i++) {
+        nbytes += at->outer[i] * strides[i];
+    }
+    return nbytes;
+}
+
+static int64_t
+inner_stride(const ps_address *address, const int64_t *strides)
+{
+    return address->ndim > 0 ? strides[address->ndim - 1] : 0;
+}
+
+/* The rows that index m names for the n entries of a run; how many are out of bounds.
+ */
+static int64_t
+resolve_run(const ps_address *address, int m, const position *at, int64_t n,
+            int64_t *row)
+{
+    const ps_index *const index = &address->index[m];
+    const ps_kernel_table *const kernels = ps_kernels();
+    const char *data = index->data + bytes_before(address, at, index->strides);
+    int64_t stride = inner_stride(address, index->strides);
+    if (index->size == 0) { /* nothing to name, and nothing to divide by */
+        for (int64_t i = 0; i < n; i++) {
+            row[i] = -1;
+        }
+        return n;
+    }
+    if (!index->swapped) {
+        return kernels->rows[index->type](address->mode, row, data, n, stride,
+                                          index->size);
+    }
+    static const enum ps_size sizes[] = {PS_SIZE_1, PS_SIZE_1, PS_SIZE_2, PS_SIZE_2,
+                                         PS_SIZE_4, PS_SIZE_4, PS_SIZE_8, PS_SIZE_8};
+    const int64_t itemsize = 1 << (index->type / 2);
+    int64_t n_bad = 0;
+    enum {
+        PIECE = 128
+    };
+    int64_t native[PIECE];
+    for (int64_t i = 0; i < n; i += PIECE) {
+        const int64_t count = ps_min(PIECE, n - i);
+        kernels->swap[sizes[index->type]]((char *)native, itemsize, data + i * stride,
+                                          stride, count);
+        n_bad += kernels->rows[index->type](address->mode, row + i, (char *)native,
+                                            count, itemsize, index->size);
+    }
+    return n_bad;
+}
+
+/* The status for entry `number`, whose index m is out of bounds. The value is read
+ * again for the message; at worst another thread makes it a lie. */
+static ps_status
+bad_index(const ps_address *address, int m, int64_t number)
+{
+    const ps_index *const index = &address->index[m];
+    position at;
+    find_position(address, number, &at);
+    char bytes[8] = {0};
+    const char *const data = index->data + bytes_before(address, &at, index->strides);
+    const int64_t itemsize = 1 << (index->type / 2);
+    for (int64_t i = 0; i < itemsize; i++) {
+        bytes[i] = data[index->swapped ? itemsize - 1 - i : i];
+    }
+    uint64_t value = 0;
+    memcpy(&value, bytes, sizeof(value)); /* little-endian, like every level we build */
+    const bool is_unsigned = index->type % 2 == 1;
+    if (!is_unsigned && itemsize < 8) {
+        const int shift = (int)(64 - 8 * itemsize);
+        value = (uint64_t)((int64_t)(value << shift) >> shift);
+    }
+    return (ps_status){.code = PS_INDEX_BAD,
+                       .axis = index->axis,
+                       .is_unsigned = is_unsigned,
+                       .value = (int64_t)value,
+                       .size = index->size,
+                       .position = number,
+                       .total = address->n};
+}
+
+/* flag[i] = -1 where the mask leaves an entry out, else 0. */
+static void
+flag_masked(const ps_address *address, const position *at, int64_t n, int64_t *flag)
+{
+    const char *const mask =
+            address->mask + bytes_before(address, at, address->mask_strides);
+    const int64_t stride = inner_stride(address, address->mask_strides);
+    for (int64_t i = 0; i < n; i++) {
+        flag[i] = mask[i * stride] != 0 ? 0 : -1;
+    }
+}
+
+/* Entries whose row is -1 take no part; under "raise" the first of them that is not
+ * masked is an error. Returns its number in the run, or -1. */
+static int64_t
+flag_bad(const ps_address *address, const int64_t *row, int64_t n, int64_t *flag)
+{
+    const bool drops = address->mode == PS_MODE_DROP || address->mode == PS_MODE_FILL;
+    for (int64_t i = 0; i < n; i++) {
+        if (row[i] < 0) {
+            if (flag[i] == 0 && !drops) {
+                return i;
+            }
+            flag[i] = -1;
+        }
+    }
+    return -1;
+}
+
+/* Offsets of a run of n entries into offset; *n_flagged counts what takes no part. */
+static ps_status
+list_run(const ps_address *address, int64_t number, const position *at, int64_t n,
+         int64_t *offset, ps_list_room *room, int64_t *flag, bool *has_flags)
+{
+    const ps_kernel_table *const kernels = ps_kernels();
+    const int64_t link = inner_stride(address, address->link);
+    const int64_t base = bytes_before(address, at, address->link);
+    const bool is_plain = address->n_index > 0 && link == 0;
+    if (!is_plain) {
+        kernels->list_ramp(offset, n, link, base);
+    }
+    if (address->mask != NULL) {
+        flag_masked(address, at, n, flag);
+        *has_flags = true;
+    }
+    for (int m = 0; m < address->n_index; m++) {
+        const int64_t step = address->index[m].step;
+        const int64_t n_bad = resolve_run(address, m, at, n, room->row);
+        if (n_bad > 0) {
+            if (!*has_flags) {
+                memset(room->flag, 0, (size_t)room->capacity * sizeof(int64_t));
+                *has_flags = true;
+            }
+            const int64_t bad = flag_bad(address, room->row, n, flag);
+            if (bad >= 0) {
+                return bad_index(address, m, number + bad);
+            }
+        }
+        if (m == 0 && is_plain) {
+            kernels->list_place(offset, room->row, n, step, base);
+        }
+        else {
+            kernels->list_shift(offset, room->row, n, step);
+        }
+    }
+    return PS_SUCCESS;
+}
+
+/* Step to the start of the next run. */
+static void
+advance(const ps_address *address, position *at)
+{
+    at->inner = 0;
+    for (int i = address->ndim - 2; i >= 0; i--) {
+        if (++at->outer[i] < address->shape[i]) {
+            return;
+        }
+        at->outer[i] = 0;
+    }
+}
+
+ps_status
+ps_address_list(const ps_address *address, int64_t first, int64_t n, ps_list_room *room,
+                ps_list *list)
+{
+    position at;
+    find_position(address, first, &at);
+    const int64_t length = address->ndim > 0 ? address->shape[address->ndim - 1] : 1;
+    bool has_flags = false;
+    for (int64_t done = 0; done < n;) {
+        const int64_t count = ps_min(length - at.inner, n - done);
+        PS_TRY(list_run(address, first + done, &at, count, room->offset + done, room,
+                        room->flag + done, &has_flags));
+        done += count;
+        advance(address, &at);
+    }
+    list->offset = room->offset;
+    list->source = NULL;
+    list->n = n;
+    if (has_flags) {
+        list->n = ps_kernels()->list_keep(room->offset, room->source, room->flag, n, 0);
+        list->source = room->source;
+    }
+    return PS_SUCCESS;
+}
+
+/* A part of the check: one stretch of one index array, or a stretch of entries. */
+typedef struct {
+    ps_run *run;
+    const ps_address *address;
+    int64_t chunks;
+    _Atomic int64_t first_bad; /* number of a bad entry; not yet the first one */
+} check_state;
+
+/* Can index m be scanned as one strided stretch? */
+static bool
+is_flat(const ps_address *address, int m)
+{
+    const ps_index *const index = &address->index[m];
+    for (int i = address->ndim - 2; i >= 0; i--) {
+        if (!walks_as_one(index->strides, address->shape, i)) {
+            return false;
+        }
+    }
+    return !index->swapped;
+}
+
+/* Scan entries [first, first + n) of every index array, all of them flat. The first bad
+ * entry of the first array that has one, in *m; or -1. */
+static int64_t
+scan_flat(const ps_address *address, int64_t first, int64_t n, int *m)
+{
+    for (*m = 0; *m < address->n_index; (*m)++) {
+        const ps_index *const index = &address->index[*m];
+        const int64_t stride = inner_stride(address, index->strides);
+        const int64_t bad = ps_kernels()->scan[index->type](
+                index->data + first * stride, n, stride, index->size);
+        if (bad >= 0) {
+            return first + bad;
+        }
+    }
+    return -1;
+}
+
+/* Chunks are scanned from the last to the first, so that the start of the index is
+ * still near when the work that follows reads it again. */
+static void
+check_chunk(void *context, int64_t chunk)
+{
+    check_state *const state = context;
+    if (ps_run_stops(state->run)) {
+        return;
+    }
+    const int64_t first = (state->chunks - 1 - chunk) * CHECK_STRETCH;
+    const int64_t n = ps_min(CHECK_STRETCH, state->address->n - first);
+    int m = 0;
+    const int64_t bad = scan_flat(state->address, first, n, &m);
+    if (bad >= 0) {
+        atomic_store(&state->first_bad, bad);
+    }
+}
+
+static ps_status
+check_flat(const ps_address *address, ps_run *run)
+{
+    const int64_t chunks = ps_ceil_div(address->n, CHECK_STRETCH);
+    check_state state = {
+            .run = run, .address = address, .chunks = chunks, .first_bad = -1};
+    PS_TRY(ps_run_chunks(run, chunks, check_chunk, &state));
+    if (atomic_load(&state.first_bad) < 0) {
+        return PS_SUCCESS;
+    }
+    for (int64_t first = 0; first < address->n; first += CHECK_STRETCH) {
+        int m = 0;
+        const int64_t n = ps_min(CHECK_STRETCH, address->n - first);
+        const int64_t bad = scan_flat(address, first, n, &m);
+        if (bad >= 0) {
+            return bad_index(address, m, bad);
+        }
+    }
+    return ps_fail(PS_INDEX_CHANGED);
+}
+
+/* The check by making every list and throwing it away: masks, byte-swapped or broadcast
+ * indices, empty axes. */
+static ps_status
+check_by_lists(const ps_address *address, ps_run *run)
+{
+    ps_list_room room;
+    if (!ps_list_room_open(&room, address->n)) {
+        return ps_fail(PS_NO_MEMORY);
+    }
+    ps_status status = PS_SUCCESS;
+    for (int64_t first = 0; first < address->n; first += room.capacity) {
+        ps_list list;
+        if (first % (CHECK_STRETCH / 4) == 0 && ps_run_stops(run)) {
+            status = ps_fail(PS_INTERRUPTED);
+            break;
+        }
+        const int64_t n = ps_min(room.capacity, address->n - first);
+        status = ps_address_list(address, first, n, &room, &list);
+        if (status.code != PS_OK) {
+            break;
+        }
+    }
+    ps_list_room_close(&room);
+    return status;
+}
+
+ps_status
+ps_address_check(const ps_address *address, ps_run *run)
+{
+    bool is_simple = address->mask == NULL && address->mode == PS_MODE_RAISE;
+    bool can_fail = address->mode == PS_MODE_RAISE;
+    for (int m = 0; m < address->n_index; m++) {
+        is_simple = is_simple && is_flat(address, m);
+        can_fail = can_fail || address->index[m].size == 0;
+    }
+    if (!can_fail || address->n == 0) {
+        return PS_SUCCESS;
+    }
+    return is_simple ? check_flat(address, run) : check_by_lists(address, run);
+}

@@ -1,0 +1,46 @@
+/* From an address (indices, masks, modes, tuples, batches) to lists of pairs. */
+#ifndef PS_OPS_ADDRESS_H
+#define PS_OPS_ADDRESS_H
+
+#include "kernels/kernels.h"
+#include "ops/ops.h"
+
+/* Entries that are made into a list at a time: offsets, sources and rows of a block are
+ * 16 KiB each, so that they stay in the nearer caches beside the values. */
+enum {
+    PS_BLOCK = 2048
+};
+
+/* Room for one list; lists of up to PS_SMALL entries need no allocation. */
+enum {
+    PS_SMALL = 64
+};
+typedef struct {
+    int64_t capacity;
+    int64_t *offset;
+    int64_t *source;
+    int64_t *row;
+    int64_t *flag;
+    char *block; /* what was allocated, or NULL */
+    int64_t nbytes;
+    int64_t small[4 * PS_SMALL];
+} ps_list_room;
+
+/* False: no memory. */
+bool ps_list_room_open(ps_list_room *room, int64_t n);
+
+void ps_list_room_close(ps_list_room *room);
+
+/* Merge entry axes that every stride walks as one. extra_strides: one more array of
+ * strides to keep in step (values), or NULL. */
+void ps_address_merge(ps_address *address, int64_t *extra_strides);
+
+/* Check every index that takes part, without writing anything. */
+ps_status ps_address_check(const ps_address *address, ps_run *run);
+
+/* The pairs of entries [first, first + n), n <= room->capacity, in order; source
+ * numbers count from 0 at `first`. */
+ps_status ps_address_list(const ps_address *address, int64_t first, int64_t n,
+                          ps_list_room *room, ps_list *list);
+
+#endif

@@ -1,0 +1,350 @@
+/* The decision (contract in choose.h): sizes first, then a sample of the index.
+ *
+ * The sample is SAMPLE entries in stretches of neighbours spread over the index. It
+ * tells how often an offset repeats at once (register accumulation), how large the
+ * touched target is, where to cut it so that owners get equal work, and whether one row
+ * takes so much that cutting by rows is useless (column split).
+ *
+ * Figures in the comments: two cores each of AMD EPYC Zen 4 and Zen 5, gcc 12
+ * (docs/design/scatter.md has the tables).
+ */
+#include "ops/choose.h"
+
+#include <stdlib.h>
+
+#include "base/sizes.h"
+
+enum {
+    SAMPLE = 1024,
+    STRETCH = 64,
+    /* Below this a sample costs more than any choice can win. */
+    LOOK_FROM = 4096,
+    /* Bytes of index, values and target that one thread moves in about 30 us, the cost
+     * of waking another. */
+    PARALLEL_BYTES = 1 << 20,
+    /* A target up to this stays in the second-level cache: nothing to fetch ahead. */
+    NEAR_BYTES = 1 << 20,
+    /* A target up to this stays in the last-level cache that one guest really has (8 to
+     * 10 MiB of the 32 shown). */
+    CACHED_BYTES = 8 << 20,
+    /* Pairs ahead at which rows are asked for: 4 is too late on Zen 4, 16 no better. */
+    AHEAD = 8,
+    /* Bytes of target per bin of a partition: half of a second-level cache for
+     * elements, so that a bin is worked on inside it. */
+    BIN_BYTES = 1 << 19,
+    MAX_BINS = 1024,
+    /* Partitioning costs about 2 ns a pair: it wants a long index. */
+    PARTITION_FROM = 1 << 19
+};
+
+static _Atomic int forced_algorithm = PS_ALGORITHM_automatic;
+
+#define ALGORITHM_NAME(name) [PS_ALGORITHM_##name] = #name,
+static const char *const algorithm_names[PS_NUM_ALGORITHMS] = {
+        PS_FOR_EACH_ALGORITHM(ALGORITHM_NAME)};
+
+const char *
+ps_algorithm_name(enum ps_algorithm algorithm)
+{
+    return algorithm_names[algorithm];
+}
+
+enum ps_algorithm
+ps_force_algorithm(enum ps_algorithm algorithm)
+{
+    return (enum ps_algorithm)atomic_exchange(&forced_algorithm, (int)algorithm);
+}
+
+/* What a look at the index showed. */
+typedef struct {
+    int64_t n;
+    int64_t offset[SAMPLE]; /* in ascending order once `summarise` is done */
+    int64_t repeats;        /* neighbours that are equal */
+    int64_t hottest;        /* samples that share the most frequent offset */
+} sample;
+
+static int
+compare_offsets(const void *a, const void *b)
+{
+    const int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+    return (left > right) - (left < right);
+}
+
+static void
+summarise(sample *seen)
+{
+    qsort(seen->offset, (size_t)seen->n, sizeof(int64_t), compare_offsets);
+    int64_t run = 1;
+    seen->hottest = 1;
+    for (int64_t i = 1; i < seen->n; i++) {
+        run = seen->offset[i] == seen->offset[i - 1] ? run + 1 : 1;
+        seen->hottest = ps_max(seen->hottest, run);
+    }
+}
+
+/* Look at stretches of the index; false when there is nothing to see or an index is
+ * bad. */
+static bool
+look(const ps_address *address, sample *seen)
+{
+    ps_list_room room;
+    enum {
+        N_STRETCHES = SAMPLE / STRETCH
+    };
+    seen->n = 0;
+    seen->repeats = 0;
+    if (!ps_list_room_open(&room, STRETCH)) {
+        return false;
+    }
+    bool is_good = true;
+    for (int64_t k = 0; k < N_STRETCHES && is_good; k++) {
+        const int64_t first = (address->n - STRETCH) / (N_STRETCHES - 1) * k;
+        ps_list list;
+        is_good = ps_address_list(address, first, STRETCH, &room, &list).code == PS_OK;
+        for (int64_t i = 0; is_good && i < list.n; i++) {
+            seen->repeats += i > 0 && list.offset[i] == list.offset[i - 1];
+            seen->offset[seen->n++] = list.offset[i];
+        }
+    }
+    ps_list_room_close(&room);
+    if (is_good && seen->n > 0) {
+        summarise(seen);
+        return true;
+    }
+    return false;
+}
+
+/* Bytes from the lowest to the highest element that the index can name. */
+static int64_t
+target_span(const ps_ready_call *ready, int64_t *lowest)
+{
+    const ps_address *const address = &ready->call->address;
+    int64_t low = 0, high = ready->split.width * ready->itemsize;
+    for (int m = 0; m < address->n_index; m++) {
+        const int64_t reach = (address->index[m].size - 1) * address->index[m].step;
+        *(reach < 0 ? &low : &high) += reach;
+    }
+    for (int i = 0; i < address->ndim; i++) {
+        const int64_t reach = (address->shape[i] - 1) * address->link[i];
+        *(reach < 0 ? &low : &high) += reach;
+    }
+    *lowest = low;
+    return high - low;
+}
+
+/* One thread, all of it. */
+static void
+choose_straight(const ps_ready_call *ready, ps_choice *choice)
+{
+    choice->algorithm = PS_ALGORITHM_straight;
+    choice->n_pieces = 1;
+    choice->pieces[0] = ps_whole_piece(ready);
+}
+
+/* Owners by quantiles of the sample, so that each has about the same number of pairs.
+ */
+static void
+choose_owners(const ps_ready_call *ready, const sample *seen, int threads,
+              ps_choice *choice)
+{
+    choice->algorithm = PS_ALGORITHM_owners;
+    choice->n_pieces = 0;
+    int64_t low = INT64_MIN / 2;
+    for (int k = 1; k <= threads; k++) {
+        const int64_t high =
+                k == threads ? INT64_MAX / 2 : seen->offset[seen->n * k / threads];
+        if (high <= low) {
+            continue;
+        }
+        ps_piece piece = ps_whole_piece(ready);
+        piece.filters = true;
+        piece.low = low;
+        piece.high = high;
+        choice->pieces[choice->n_pieces++] = piece;
+        low = high;
+    }
+}
+
+/* Columns in multiples of a cache line, so that no two threads share one. */
+static void
+choose_columns(const ps_ready_call *ready, int threads, ps_choice *choice)
+{
+    const int64_t line = ps_max(1, 64 / ready->itemsize);
+    const int64_t width = ready->split.width;
+    const int64_t part = ps_ceil_div(ps_ceil_div(width, threads), line) * line;
+    choice->algorithm = PS_ALGORITHM_columns;
+    choice->n_pieces = 0;
+    for (int64_t column = 0; column < width; column += part) {
+        ps_piece piece = ps_whole_piece(ready);
+        piece.column = column;
+        piece.width = ps_min(part, width - column);
+        choice->pieces[choice->n_pieces++] = piece;
+    }
+}
+
+/* Outer rows, or entries of batches that are disjoint in the target. */
+static bool
+choose_ranges(const ps_ready_call *ready, int threads, ps_choice *choice)
+{
+    const ps_address *const address = &ready->call->address;
+    const bool has_batches = address->ndim > 1 && address->link[0] != 0;
+    const int64_t outer = ready->split.outer_count;
+    const int64_t count = has_batches ? address->shape[0] : outer;
+    if (count < threads) {
+        return false;
+    }
+    const int64_t per_batch = has_batches ? address->n / count : 0;
+    choice->algorithm = PS_ALGORITHM_straight;
+    choice->n_pieces = threads;
+    for (int k = 0; k < threads; k++) {
+        ps_piece piece = ps_whole_piece(ready);
+        const int64_t from = count * k / threads, to = count * (k + 1) / threads;
+        if (has_batches) {
+            piece.first = from * per_batch;
+            piece.last = to * per_batch;
+        }
+        else {
+            piece.outer_first = from;
+            piece.outer_last = to;
+        }
+        choice->pieces[k] = piece;
+    }
+    return true;
+}
+
+/* Bins of 2^shift bytes over the span of the target. */
+static bool
+choose_bins(const ps_ready_call *ready, ps_choice *choice)
+{
+    int64_t low;
+    const int64_t span = target_span(ready, &low);
+    int shift = 10;
+    while (((int64_t)1 << shift) < BIN_BYTES || (span >> shift) >= MAX_BINS) {
+        shift++;
+    }
+    choice->bins = (ps_bins){low, shift, (span >> shift) + 1};
+    return shift <= 32;
+}
+
+/* May the call be partitioned at all? Values or source numbers have to be carried. */
+static bool
+can_partition(const ps_ready_call *ready)
+{
+    const ps_scatter_call *const call = ready->call;
+    return ready->split.outer_count == 1 && call->op != PS_first &&
+           !ready->values.packs && ready->values.stride != 0 && call->address.n > 1 &&
+           call->address.n < INT32_MAX &&
+           (ready->split.width > 1 || ready->itemsize == 4 || ready->itemsize == 8);
+}
+
+static void
+choose_partition(const ps_ready_call *ready, ps_choice *choice)
+{
+    if (choose_bins(ready, choice)) {
+        choice->algorithm = PS_ALGORITHM_partition;
+        choice->n_pieces = 0;
+    }
+}
+
+/* The choice that a test asked for, where it applies. */
+static void
+choose_forced(ps_ready_call *ready, enum ps_algorithm forced, int threads,
+              ps_choice *choice)
+{
+    sample seen;
+    switch (forced) {
+        case PS_ALGORITHM_runs:
+            ready->uses_runs = true;
+            return;
+        case PS_ALGORITHM_columns:
+            if (ready->split.width > 1) {
+                choose_columns(ready, threads, choice);
+            }
+            return;
+        case PS_ALGORITHM_owners:
+            if (ready->call->address.n >= STRETCH &&
+                look(&ready->call->address, &seen)) {
+                choose_owners(ready, &seen, threads, choice);
+            }
+            return;
+        case PS_ALGORITHM_partition:
+            if (can_partition(ready)) {
+                choose_partition(ready, choice);
+            }
+            return;
+        default:
+            return;
+    }
+}
+
+/* Several threads, rows of several elements. */
+static void
+choose_for_rows(ps_ready_call *ready, const sample *seen, int64_t span, int threads,
+                ps_choice *choice)
+{
+    const bool is_hot = seen->hottest * 2 > seen->n;
+    if (is_hot && ready->split.width * ready->itemsize >= 128 * threads) {
+        choose_columns(ready, threads, choice);
+    }
+    else if (span > CACHED_BYTES && can_partition(ready) &&
+             ready->call->address.n >= PARTITION_FROM / 4) {
+        choose_partition(ready, choice);
+    }
+    else if (!is_hot && threads > 1) {
+        choose_owners(ready, seen, threads, choice);
+    }
+}
+
+/* Several threads, one element per pair. */
+static void
+choose_for_elements(ps_ready_call *ready, const sample *seen, int64_t span, int threads,
+                    ps_choice *choice)
+{
+    const int64_t n = ready->call->address.n;
+    const bool is_dense = n >= span / ready->itemsize / 4;
+    if (span > CACHED_BYTES && is_dense && n >= PARTITION_FROM &&
+        can_partition(ready)) {
+        choose_partition(ready, choice);
+    }
+    else if (threads > 1 && seen->hottest * 2 <= seen->n) {
+        choose_owners(ready, seen, threads, choice);
+    }
+}
+
+void
+ps_choose(ps_ready_call *ready, ps_choice *choice)
+{
+    const ps_address *const address = &ready->call->address;
+    const int threads = (int)ps_min(ready->run->threads, PS_MAX_PIECES);
+    const enum ps_algorithm forced = (enum ps_algorithm)atomic_load(&forced_algorithm);
+    int64_t low;
+    const int64_t span = target_span(ready, &low);
+    choose_straight(ready, choice);
+    ready->uses_runs = false;
+    ready->ahead = span > NEAR_BYTES ? AHEAD : 0;
+    if (forced != PS_ALGORITHM_automatic) {
+        choose_forced(ready, forced, threads, choice);
+        return;
+    }
+    sample seen;
+    if (address->n < LOOK_FROM && ready->split.outer_count == 1 &&
+        address->n * ready->split.width * ready->itemsize < PARALLEL_BYTES) {
+        return;
+    }
+    const int64_t moved = address->n * ready->split.outer_count *
+                          (16 + ready->split.width * ready->itemsize);
+    const bool is_parallel = threads > 1 && moved >= PARALLEL_BYTES;
+    if (is_parallel && choose_ranges(ready, threads, choice)) {
+        return;
+    }
+    if (address->n < LOOK_FROM || !look(address, &seen)) {
+        return;
+    }
+    ready->uses_runs = seen.repeats * 4 > seen.n * 3;
+    if (ready->split.width > 1) {
+        choose_for_rows(ready, &seen, span, is_parallel ? threads : 1, choice);
+    }
+    else {
+        choose_for_elements(ready, &seen, span, is_parallel ? threads : 1, choice);
+    }
+}

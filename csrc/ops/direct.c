@@ -1,0 +1,95 @@
+/* A scatter that kernels can work on in place (contract in direct.h): all memory first,
+ * then the pieces or the partition that choose.c decided on. Opening and running are
+ * two steps so that a call of two passes (prefill, then op) has everything it needs
+ * before the first of them writes.
+ */
+#include "ops/direct.h"
+
+#include <stddef.h>
+
+#include "base/scratch.h"
+#include "ops/run.h"
+
+static int64_t
+rooms_nbytes(const ps_direct *direct)
+{
+    return direct->choice.n_pieces * (int64_t)sizeof(ps_piece_room);
+}
+
+static bool
+open_rooms(ps_direct *direct)
+{
+    direct->rooms = ps_scratch_get(rooms_nbytes(direct));
+    for (int i = 0; direct->rooms != NULL && i < direct->choice.n_pieces; i++) {
+        direct->n_rooms++;
+        if (!ps_open_piece_room(&direct->ready, &direct->choice.pieces[i],
+                                &direct->rooms[i])) {
+            return false;
+        }
+    }
+    return direct->rooms != NULL;
+}
+
+ps_status
+ps_open_direct(ps_scatter_call *call, ps_run *run, ps_direct *direct)
+{
+    const bool is_move = call->op == PS_set || call->op == PS_first;
+    ps_ready_call *const ready = &direct->ready;
+    *ready = (ps_ready_call){.run = run,
+                             .call = call,
+                             .type = is_move ? call->target.dtype : call->accumulator,
+                             .itemsize = call->target.itemsize};
+    direct->rooms = NULL;
+    direct->n_rooms = 0;
+    ready->split = ps_split_rows(&call->rows, ready->itemsize, false);
+    ready->values = ps_value_source_of(&call->address, &call->rows, &call->values,
+                                       ready->split, ready->type);
+    ps_choose(ready, &direct->choice);
+    const bool is_open =
+            direct->choice.algorithm == PS_ALGORITHM_partition
+                    ? ps_open_partition(ready, direct->choice.bins, &direct->partition)
+                    : open_rooms(direct);
+    return is_open ? PS_SUCCESS : ps_fail(PS_NO_MEMORY);
+}
+
+void
+ps_close_direct(ps_direct *direct)
+{
+    if (direct->choice.algorithm == PS_ALGORITHM_partition) {
+        ps_close_partition(&direct->partition);
+        return;
+    }
+    for (int i = 0; i < direct->n_rooms; i++) {
+        ps_close_piece_room(&direct->rooms[i]);
+    }
+    ps_scratch_put(direct->rooms, rooms_nbytes(direct));
+}
+
+typedef struct {
+    ps_run *run; /* first, for ps_run_chunks */
+    ps_direct *direct;
+} piece_work;
+
+static void
+run_numbered_piece(void *context, int64_t number)
+{
+    ps_direct *const direct = ((piece_work *)context)->direct;
+    ps_run_piece(&direct->ready, &direct->choice.pieces[number],
+                 &direct->rooms[number]);
+}
+
+ps_status
+ps_run_direct(ps_direct *direct)
+{
+    ps_run *const run = direct->ready.run;
+    run->has_written = !direct->ready.call->target.is_private;
+    if (direct->choice.algorithm == PS_ALGORITHM_partition) {
+        return ps_run_partition(&direct->partition);
+    }
+    piece_work work = {run, direct};
+    if (direct->choice.n_pieces == 1) {
+        run_numbered_piece(&work, 0);
+        return ps_fail((enum ps_code)atomic_load(&run->failed));
+    }
+    return ps_run_chunks(run, direct->choice.n_pieces, run_numbered_piece, &work);
+}

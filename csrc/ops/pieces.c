@@ -1,0 +1,181 @@
+/* Running a piece of a scatter (contract in pieces.h): block after block of entries,
+ * each made into a list, narrowed to what the piece owns, and applied to every outer
+ * row.
+ */
+#include "ops/pieces.h"
+
+#include <stddef.h>
+
+#include "base/scratch.h"
+#include "base/sizes.h"
+#include "ops/run.h"
+
+enum {
+    /* Packed values of a block stay within the second-level cache. */
+    PACK_BYTES = 256 << 10,
+    /* Bytes of values between two looks at a pending signal: about 1 ms. */
+    LISTEN_BYTES = 8 << 20
+};
+
+ps_piece
+ps_whole_piece(const ps_ready_call *ready)
+{
+    return (ps_piece){.first = 0,
+                      .last = ready->call->address.n,
+                      .outer_first = 0,
+                      .outer_last = ready->split.outer_count,
+                      .column = 0,
+                      .width = ready->split.width};
+}
+
+void
+ps_apply_list(const ps_ready_call *ready, char *target, const ps_list *list,
+              const char *values, int64_t value_stride, int64_t width)
+{
+    const ps_kernel_table *const kernels = ps_kernels();
+    const enum ps_op op = ready->call->op;
+    const bool is_move = op == PS_set || op == PS_first;
+    if (is_move && width == 1 && ps_size_of(ready->itemsize) >= 0) {
+        kernels->set[ps_size_of(ready->itemsize)](target, list, values, value_stride);
+    }
+    else if (is_move) {
+        kernels->set_rows(target, list, values, value_stride, width * ready->itemsize,
+                          ready->ahead);
+    }
+    else if (width > 1) {
+        kernels->scatter_rows[op][ready->type](target, list, values, value_stride,
+                                               width, ready->ahead);
+    }
+    else if (ready->uses_runs) {
+        kernels->scatter_runs[op][ready->type](target, list, values, value_stride);
+    }
+    else {
+        kernels->scatter[op][ready->type](target, list, values, value_stride);
+    }
+}
+
+bool
+ps_open_piece_room(const ps_ready_call *ready, const ps_piece *piece,
+                   ps_piece_room *room)
+{
+    const int64_t n = piece->last - piece->first;
+    const int64_t per_entry =
+            ready->values.is_constant ? 0 : ps_packed_nbytes(&ready->values, 1);
+    int64_t capacity = ps_min(n, PS_BLOCK);
+    if (per_entry > 0) {
+        capacity = ps_max(1, ps_min(capacity, PACK_BYTES / per_entry));
+    }
+    room->capacity = capacity;
+    room->packed_nbytes = ps_packed_nbytes(&ready->values, capacity);
+    room->packed = NULL;
+    room->owned.block = NULL;
+    if (!ps_list_room_open(&room->lists, capacity) ||
+        (piece->filters && !ps_list_room_open(&room->owned, capacity))) {
+        return false;
+    }
+    if (room->packed_nbytes > 0) {
+        room->packed = ps_scratch_get(room->packed_nbytes);
+        return room->packed != NULL;
+    }
+    return true;
+}
+
+void
+ps_close_piece_room(ps_piece_room *room)
+{
+    ps_list_room_close(&room->lists);
+    ps_list_room_close(&room->owned);
+    ps_scratch_put(room->packed, room->packed_nbytes);
+}
+
+/* op "first" is set walked backwards: the pairs of a block in reverse. */
+static void
+reverse_list(ps_list *list, int64_t *source_room)
+{
+    if (list->source == NULL) {
+        for (int64_t i = 0; i < list->n; i++) {
+            source_room[i] = i;
+        }
+        list->source = source_room;
+    }
+    for (int64_t i = 0, j = list->n - 1; i < j; i++, j--) {
+        const int64_t offset = list->offset[i], source = list->source[i];
+        list->offset[i] = list->offset[j];
+        list->source[i] = list->source[j];
+        list->offset[j] = offset;
+        list->source[j] = source;
+    }
+}
+
+/* Narrow a list to the offsets that the piece owns. */
+static void
+keep_owned(const ps_piece *piece, ps_list *list, ps_list_room *owned)
+{
+    const int64_t kept = ps_kernels()->list_filter(owned->offset, owned->source,
+                                                   list->offset, list->source, list->n,
+                                                   0, piece->low, piece->high);
+    if (kept < list->n) {
+        *list = (ps_list){owned->offset, owned->source, kept};
+    }
+}
+
+static void
+apply_block(const ps_ready_call *ready, const ps_piece *piece, const ps_list *list,
+            int64_t first, int64_t n, char *packed)
+{
+    const ps_scatter_call *const call = ready->call;
+    for (int64_t outer = piece->outer_first; outer < piece->outer_last; outer++) {
+        int64_t at, value_offset;
+        ps_outer_offsets(&call->rows, &ready->split, outer, &at, &value_offset);
+        const char *const values =
+                ps_block_values(&ready->values, first, n, value_offset, packed);
+        ps_apply_list(ready, call->target.data + at + piece->column * ready->itemsize,
+                      list, values + piece->column * ready->itemsize,
+                      ready->values.stride, piece->width);
+    }
+}
+
+static ps_status
+run_block(const ps_ready_call *ready, const ps_piece *piece, int64_t first, int64_t n,
+          ps_piece_room *room)
+{
+    ps_list list;
+    PS_TRY(ps_address_list(&ready->call->address, first, n, &room->lists, &list));
+    if (piece->filters) {
+        keep_owned(piece, &list, &room->owned);
+    }
+    if (list.n == 0) {
+        return PS_SUCCESS;
+    }
+    if (ready->call->op == PS_first) {
+        reverse_list(&list, room->lists.source);
+    }
+    apply_block(ready, piece, &list, first, n, room->packed);
+    return PS_SUCCESS;
+}
+
+void
+ps_run_piece(const ps_ready_call *ready, const ps_piece *piece, ps_piece_room *room)
+{
+    const int64_t n = piece->last - piece->first;
+    const int64_t row_nbytes =
+            (piece->outer_last - piece->outer_first) * piece->width * ready->itemsize;
+    int64_t heard = LISTEN_BYTES; /* so that the first block asks */
+    for (int64_t done = 0; done < n; done += room->capacity) {
+        const int64_t count = ps_min(room->capacity, n - done);
+        const int64_t first = ready->call->op == PS_first ? piece->last - done - count
+                                                          : piece->first + done;
+        if (heard >= LISTEN_BYTES) {
+            heard = 0;
+            if (ps_run_stops(ready->run)) {
+                break;
+            }
+        }
+        heard += count * ps_max(row_nbytes, 16);
+        const ps_status status = run_block(ready, piece, first, count, room);
+        if (status.code != PS_OK) {
+            ps_run_fail(ready->run, status.code);
+            break;
+        }
+    }
+}

@@ -1,0 +1,62 @@
+/* A scatter call made ready, and the pieces that its work is split into.
+ *
+ * Every algorithm ends in pieces: each is run by one thread, and no two pieces write
+ * the same element, so that the order in which an element meets its values is the order
+ * of the index whatever the split.
+ */
+#ifndef PS_OPS_PIECES_H
+#define PS_OPS_PIECES_H
+
+#include "kernels/kernels.h"
+#include "ops/address.h"
+#include "ops/values.h"
+
+typedef struct {
+    ps_run *run; /* first, for ps_run_chunks */
+    ps_scatter_call *call;
+    ps_row_split split;
+    ps_value_source values;
+    enum ps_dtype type;
+    int64_t itemsize;
+    bool uses_runs; /* offsets repeat: keep the running value in a register */
+    int64_t ahead;  /* rows asked for ahead of time; 0 where the target is near */
+} ps_ready_call;
+
+/* What one thread does: entries [first, last), of which those that it owns by offset,
+ * outer rows [outer_first, outer_last), `width` columns from `column` on. */
+typedef struct {
+    int64_t first, last;
+    bool filters;
+    int64_t low, high; /* owned offsets, where `filters` */
+    int64_t outer_first, outer_last;
+    int64_t column, width;
+} ps_piece;
+
+/* The piece that is the whole call. */
+ps_piece ps_whole_piece(const ps_ready_call *ready);
+
+/* Apply a list to rows: the kernel that op, type and width call for. */
+void ps_apply_list(const ps_ready_call *ready, char *target, const ps_list *list,
+                   const char *values, int64_t value_stride, int64_t width);
+
+/* Work memory of a piece, opened before any piece of the call writes, so that a lack of
+ * memory leaves the target alone. */
+typedef struct {
+    ps_list_room lists;
+    ps_list_room owned; /* lists after the filter */
+    char *packed;       /* values of a block, or NULL */
+    int64_t packed_nbytes;
+    int64_t capacity; /* entries of a block */
+} ps_piece_room;
+
+/* False: no memory. To be closed in both cases. */
+bool ps_open_piece_room(const ps_ready_call *ready, const ps_piece *piece,
+                        ps_piece_room *room);
+
+void ps_close_piece_room(ps_piece_room *room);
+
+/* Run a piece; failures go to the run. */
+void ps_run_piece(const ps_ready_call *ready, const ps_piece *piece,
+                  ps_piece_room *room);
+
+#endif

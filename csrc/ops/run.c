@@ -1,0 +1,41 @@
+/* Running chunks (contract in run.h). */
+#include "ops/run.h"
+
+#include <stddef.h>
+
+#include "base/pool.h"
+
+void
+ps_run_fail(ps_run *run, enum ps_code code)
+{
+    int expected = PS_OK;
+    atomic_compare_exchange_strong(&run->failed, &expected, (int)code);
+}
+
+bool
+ps_run_stops(ps_run *run)
+{
+    if (atomic_load_explicit(&run->failed, memory_order_relaxed) != PS_OK) {
+        return true;
+    }
+    if (run->interrupted == NULL || ps_is_worker() ||
+        !run->interrupted(run->argument, run->has_written)) {
+        return false;
+    }
+    ps_run_fail(run, PS_INTERRUPTED);
+    return true;
+}
+
+static void
+listen(void *context)
+{
+    ps_run_stops(*(ps_run **)context);
+}
+
+ps_status
+ps_run_chunks(ps_run *run, int64_t chunks, void (*fn)(void *context, int64_t chunk),
+              void *context)
+{
+    ps_parallel_for(chunks, fn, listen, context, run->threads);
+    return ps_fail((enum ps_code)atomic_load(&run->failed));
+}

@@ -1,0 +1,300 @@
+/* The scatter op: what a call goes through from checked arguments to changed memory.
+ *
+ *   check    every index, before the first byte that the caller can see is written;
+ *            skipped where nobody can see it (a fresh result, a private copy) and where
+ *            the whole index fits into one list, which is complete before it is applied
+ *   prefill  destinations whose old value takes no part get the op's identity
+ *   stage    wide accumulators, means and strange targets work in rows of their own
+ *   direct   everything else: choose.c splits the work into pieces, each run by a
+ * thread
+ *
+ * Order: an element meets its values in C order of the index, from left to right, on
+ * top of what it holds; pieces and algorithms cannot change that, so neither can the
+ * number of threads (docs/design/scatter.md).
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "base/scratch.h"
+#include "base/sizes.h"
+#include "ops/direct.h"
+#include "ops/identity.h"
+#include "ops/run.h"
+#include "ops/stage.h"
+
+enum {
+    /* A visible target up to this is copied, filled in one checked pass and copied back
+     * when the index is much larger: reading the index twice would cost more. */
+    COPIED_BYTES = 64 << 10,
+    /* Calls up to this stay in one piece and one list. */
+    ONE_LIST_BYTES = 256 << 10
+};
+
+/* A call that sets every named destination to the op's identity, and the arrays that it
+ * needs beside those of the call itself. */
+typedef struct {
+    ps_scatter_call call;
+    _Alignas(16) char identity[16];
+    int64_t shape[PS_MAX_DIMS], strides[PS_MAX_DIMS], zeros[PS_MAX_DIMS];
+} prefill;
+
+static void
+make_prefill(const ps_scatter_call *call, prefill *fill)
+{
+    const size_t nbytes = (size_t)call->rows.ndim * sizeof(int64_t);
+    ps_write_identity(call->op, call->target.dtype, fill->identity);
+    memcpy(fill->shape, call->rows.shape, nbytes);
+    memcpy(fill->strides, call->rows.target_strides, nbytes);
+    memset(fill->zeros, 0, sizeof(fill->zeros));
+    fill->call = *call;
+    fill->call.rows =
+            (ps_rows){call->rows.ndim, fill->shape, fill->strides, fill->zeros};
+    fill->call.op = PS_set;
+    fill->call.values = (ps_values){.data = fill->identity,
+                                    .dtype = call->target.dtype,
+                                    .itemsize = call->target.itemsize,
+                                    .entry_strides = fill->zeros,
+                                    .aligned = true};
+}
+
+/* One pass; with `fill`, a prefill before it. All memory is taken before either. */
+static ps_status
+run_passes(ps_scatter_call *call, ps_scatter_call *fill, ps_run *run)
+{
+    ps_direct main_pass, fill_pass;
+    ps_status status = PS_SUCCESS;
+    if (fill != NULL) {
+        status = ps_open_direct(fill, run, &fill_pass);
+    }
+    if (status.code == PS_OK) {
+        status = ps_open_direct(call, run, &main_pass);
+        if (status.code == PS_OK && fill != NULL) {
+            status = ps_run_direct(&fill_pass);
+        }
+        if (status.code == PS_OK) {
+            status = ps_run_direct(&main_pass);
+        }
+        ps_close_direct(&main_pass);
+    }
+    if (fill != NULL) {
+        ps_close_direct(&fill_pass);
+    }
+    return status;
+}
+
+static ps_status
+run_checked(ps_scatter_call *call, ps_run *run)
+{
+    if (ps_needs_stage(call)) {
+        return ps_run_stage(call, run);
+    }
+    const bool is_move = call->op == PS_set || call->op == PS_first;
+    if (is_move && call->target.swapped) {
+        call->target.swapped = call->values.swapped =
+                false; /* bytes move as they are */
+    }
+    if (call->include_self || is_move) {
+        return run_passes(call, NULL, run);
+    }
+    prefill fill;
+    make_prefill(call, &fill);
+    return run_passes(call, &fill.call, run);
+}
+
+/* Bytes of a target that is one contiguous C-ordered piece as the call sees it: a
+ * single index over its first axis, rows behind it. 0 for any other. */
+static int64_t
+contiguous_nbytes(const ps_scatter_call *call)
+{
+    const ps_rows *const rows = &call->rows;
+    if (call->address.n_index != 1 || call->target.swapped) {
+        return 0;
+    }
+    for (int i = 0; i < call->address.ndim; i++) {
+        if (call->address.link[i] != 0) {
+            return 0;
+        }
+    }
+    int64_t nbytes = call->target.itemsize;
+    for (int i = rows->ndim - 1; i >= 0; i--) {
+        if (rows->shape[i] != 1 && rows->target_strides[i] != nbytes) {
+            return 0;
+        }
+        nbytes *= rows->shape[i];
+    }
+    return call->address.index[0].step == nbytes ? nbytes * call->address.index[0].size
+                                                 : 0;
+}
+
+/* The checked pass over a private copy of a small target. */
+static ps_status
+run_on_copy(ps_scatter_call *call, int64_t nbytes, ps_run *run)
+{
+    char *const visible = call->target.data;
+    char *const copy = ps_scratch_get(nbytes);
+    if (copy == NULL) {
+        return ps_fail(PS_NO_MEMORY);
+    }
+    memcpy(copy, visible, (size_t)nbytes);
+    call->target.data = copy;
+    call->target.is_private = true;
+    const ps_status status = run_checked(call, run);
+    if (status.code == PS_OK) {
+        memcpy(visible, copy, (size_t)nbytes);
+    }
+    ps_scratch_put(copy, nbytes);
+    return status;
+}
+
+/* Is the whole call one list that a single piece makes before it writes? Then the list
+ * is the check. Small enough for choose.c to leave it in one piece. */
+static bool
+is_one_list(const ps_scatter_call *call, int64_t row_count)
+{
+    int64_t nbytes;
+    return call->address.n <= PS_BLOCK && call->include_self && !ps_needs_stage(call) &&
+           ps_multiply(row_count, call->target.itemsize, &nbytes) &&
+           nbytes <= ONE_LIST_BYTES &&
+           call->address.n * (nbytes + 16) <= ONE_LIST_BYTES;
+}
+
+/* The shortest way, for a handful of single elements whose values need no packing: one
+ * list on the stack, one kernel call. False: not such a call. It spares the tiny calls
+ * that loops are full of a third of their time. */
+static bool
+run_small(const ps_scatter_call *call, ps_status *status)
+{
+    const ps_address *const address = &call->address;
+    const ps_values *const values = &call->values;
+    if (address->n > PS_SMALL / 2 || address->ndim > 1 || call->rows.ndim > 0 ||
+        values->dtype != call->target.dtype || values->swapped || !values->aligned ||
+        call->target.dtype >= PS_NUM_DTYPES || call->target.dtype == PS_b1 ||
+        call->op >= PS_NUM_REDUCTIONS || !call->include_self || ps_needs_stage(call)) {
+        return false;
+    }
+    ps_list_room room;
+    ps_list list;
+    ps_list_room_open(&room, address->n);
+    *status = ps_address_list(address, 0, address->n, &room, &list);
+    if (status->code == PS_OK) {
+        const int64_t stride = address->ndim > 0 ? values->entry_strides[0] : 0;
+        ps_kernels()->scatter[call->op][call->target.dtype](call->target.data, &list,
+                                                            values->data, stride);
+    }
+    return true;
+}
+
+/* A pass that checks as it goes found a bad index: which one is the first? */
+static ps_status
+find_bad_index(const ps_scatter_call *call, ps_run *run)
+{
+    atomic_store(&run->failed, PS_OK);
+    const ps_status status = ps_address_check(&call->address, run);
+    return status.code != PS_OK ? status : ps_fail(PS_INDEX_CHANGED);
+}
+
+ps_status
+ps_scatter(ps_scatter_call *call, ps_run *run)
+{
+    ps_status status;
+    int64_t row_count;
+    ps_address_merge(&call->address, call->values.entry_strides);
+    if (run_small(call, &status)) {
+        return status;
+    }
+    if (!ps_count(call->rows.ndim, call->rows.shape, &row_count)) {
+        return ps_fail(PS_TOO_LARGE);
+    }
+    if (call->address.n == 0 || row_count == 0) {
+        return ps_address_check(&call->address, run);
+    }
+    const int64_t nbytes = contiguous_nbytes(call);
+    if (call->target.is_private || is_one_list(call, row_count)) {
+        status = run_checked(call, run);
+    }
+    else if (nbytes > 0 && nbytes <= COPIED_BYTES && nbytes / 4 <= call->address.n) {
+        status = run_on_copy(call, nbytes, run);
+    }
+    else {
+        PS_TRY(ps_address_check(&call->address, run));
+        status = run_checked(call, run);
+        return status.code == PS_INDEX_BAD ? ps_fail(PS_INDEX_CHANGED) : status;
+    }
+    return status.code == PS_INDEX_BAD ? find_bad_index(call, run) : status;
+}
+
+/* Is any of the `n` integers at `value` zero? */
+static bool
+holds_zero(const char *value, int64_t itemsize, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t word = 0;
+        memcpy(&word, value + i * itemsize, (size_t)itemsize);
+        if (word == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Look at the values of one block that take part, over all outer rows. */
+static bool
+block_has_zero(const ps_scatter_call *call, const ps_value_source *source,
+               const ps_list *list, int64_t first, int64_t n, char *packed)
+{
+    const int64_t size = call->target.itemsize;
+    for (int64_t outer = 0; outer < source->split.outer_count; outer++) {
+        int64_t at, value_offset;
+        ps_outer_offsets(&call->rows, &source->split, outer, &at, &value_offset);
+        const char *const values =
+                ps_block_values(source, first, n, value_offset, packed);
+        for (int64_t i = 0; i < list->n; i++) {
+            const int64_t from = list->source != NULL ? list->source[i] : i;
+            if (holds_zero(values + from * source->stride, size, source->split.width)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+ps_status
+ps_has_zero_divisor(ps_scatter_call *call, ps_run *run, bool *has_zero)
+{
+    *has_zero = false;
+    PS_TRY(ps_address_check(&call->address, run));
+    int64_t row_count;
+    if (!ps_count(call->rows.ndim, call->rows.shape, &row_count)) {
+        return ps_fail(PS_TOO_LARGE);
+    }
+    if (call->address.n == 0 || row_count == 0) {
+        return PS_SUCCESS;
+    }
+    const ps_row_split split = ps_split_rows(&call->rows, call->target.itemsize, false);
+    const ps_value_source source = ps_value_source_of(
+            &call->address, &call->rows, &call->values, split, call->target.dtype);
+    const int64_t capacity =
+            ps_max(1, ps_min(PS_BLOCK, ONE_LIST_BYTES / (split.width * 8)));
+    const int64_t nbytes = ps_packed_nbytes(&source, capacity);
+    char *const packed = ps_scratch_get(nbytes);
+    ps_list_room room;
+    if (packed == NULL || !ps_list_room_open(&room, capacity)) {
+        ps_scratch_put(packed, nbytes);
+        return ps_fail(PS_NO_MEMORY);
+    }
+    ps_status status = PS_SUCCESS;
+    for (int64_t first = 0; first < call->address.n && !*has_zero; first += capacity) {
+        ps_list list;
+        const int64_t n = ps_min(capacity, call->address.n - first);
+        status = ps_run_stops(run)
+                         ? ps_fail((enum ps_code)atomic_load(&run->failed))
+                         : ps_address_list(&call->address, first, n, &room, &list);
+        if (status.code != PS_OK) {
+            break;
+        }
+        *has_zero = block_has_zero(call, &source, &list, first, n, packed);
+    }
+    ps_list_room_close(&room);
+    ps_scratch_put(packed, nbytes);
+    return status;
+}

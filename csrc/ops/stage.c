@@ -1,0 +1,563 @@
+/* Scatter through an accumulator of its own (contract in stage.h).
+ *
+ * The accumulator is a private, native, contiguous array with one row for each place of
+ * the target that the index can name ("dense"), or, where that would be much larger
+ * than the index, for each place that it does name ("compact": places are ranked by a
+ * radix sort). It is loaded from the target, worked on as any other target would be,
+ * with all algorithms and threads, and stored back where something arrived. So a wide
+ * accumulator is rounded once, an untouched element keeps its bits, and a strange
+ * target (byte-swapped, unaligned, a field of records) is never copied whole for ten
+ * updates.
+ */
+#include "ops/stage.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/scratch.h"
+#include "base/sizes.h"
+#include "ops/address.h"
+#include "ops/direct.h"
+#include "ops/group.h"
+#include "ops/identity.h"
+#include "ops/run.h"
+#include "ops/values.h"
+
+enum {
+    /* Dense up to this many places per entry: below it loading all is cheaper than
+     * ranking the named ones (about 10 ns an entry). */
+    DENSE_PLACES = 4,
+    MAX_PLACE_AXES = 2 * PS_MAX_DIMS
+};
+
+/* The places that an address can name, as a C-ordered array of its own: linked entry
+ * axes first, then the indexed axes. */
+typedef struct {
+    int ndim;
+    int64_t shape[MAX_PLACE_AXES];
+    int64_t target_strides[MAX_PLACE_AXES];
+    int64_t step[MAX_PLACE_AXES]; /* in places */
+    int64_t count;
+} places;
+
+typedef struct {
+    const ps_scatter_call *call;
+    ps_run *run;
+    places places;
+    enum ps_dtype type; /* of the accumulator */
+    int64_t size;       /* of one accumulator */
+    int64_t row_count;  /* accumulators of one place */
+    int64_t n_slots;    /* rows of the accumulator */
+    int64_t *place;     /* [n_slots] for compact, else NULL: slot == place */
+    int64_t *key;       /* [n] for compact: slot of each entry, or -1 */
+    uint8_t *touched;   /* [n_slots] for dense */
+    int64_t *arrivals;  /* [n_slots], for mean */
+    char *rows;         /* [n_slots][row_count] */
+} stage;
+
+bool
+ps_needs_stage(const ps_scatter_call *call)
+{
+    const bool is_move = call->op == PS_set || call->op == PS_first;
+    if (is_move && call->values.dtype == call->target.dtype &&
+        call->values.swapped == call->target.swapped) {
+        return false;
+    }
+    return call->op == PS_mean || call->compensated || call->target.swapped ||
+           (!is_move &&
+            (!call->target.aligned || call->accumulator != call->target.dtype));
+}
+
+/* ---- places ---- */
+
+static bool
+add_place_axis(places *all, int64_t length, int64_t target_stride)
+{
+    all->shape[all->ndim] = length;
+    all->target_strides[all->ndim] = target_stride;
+    all->ndim++;
+    return ps_multiply(all->count, length, &all->count);
+}
+
+static ps_status
+find_places(const ps_address *address, places *all)
+{
+    bool fits = true;
+    all->ndim = 0;
+    all->count = 1;
+    for (int i = 0; i < address->ndim; i++) {
+        if (address->link[i] != 0) {
+            fits = fits && add_place_axis(all, address->shape[i], address->link[i]);
+        }
+    }
+    for (int m = 0; m < address->n_index; m++) {
+        const ps_index *const index = &address->index[m];
+        fits = fits && add_place_axis(all, index->size, index->step);
+    }
+    int64_t step = 1;
+    for (int i = all->ndim - 1; fits && i >= 0; i--) {
+        all->step[i] = step;
+        step *= all->shape[i];
+    }
+    return fits ? PS_SUCCESS : ps_fail(PS_TOO_LARGE);
+}
+
+/* Byte offset in the target of a place. */
+static int64_t
+place_offset(const places *all, int64_t place)
+{
+    int64_t offset = 0;
+    for (int i = all->ndim - 1; i >= 0; i--) {
+        offset += place % all->shape[i] * all->target_strides[i];
+        place /= all->shape[i];
+    }
+    return offset;
+}
+
+/* The same address with places, `scale` bytes each, instead of target bytes. */
+static void
+address_of_places(const ps_address *address, const places *all, int64_t scale,
+                  ps_address *result, int64_t *link, ps_index *index)
+{
+    int axis = 0;
+    *result = *address;
+    for (int i = 0; i < address->ndim; i++) {
+        link[i] = address->link[i] != 0 ? all->step[axis++] * scale : 0;
+    }
+    for (int m = 0; m < address->n_index; m++) {
+        index[m] = address->index[m];
+        index[m].step = all->step[axis++] * scale;
+    }
+    result->link = link;
+    result->index = index;
+}
+
+/* ---- which slots, and what arrives there ---- */
+
+typedef void (*list_fn)(stage *work, const ps_list *list, int64_t first);
+
+/* Call fn with every list of places of the call. */
+static ps_status
+walk_places(stage *work, list_fn fn)
+{
+    const ps_address *const address = &work->call->address;
+    const int64_t n_index = ps_max(address->n_index, 1);
+    ps_index *const index = ps_scratch_get(n_index * (int64_t)sizeof(ps_index));
+    int64_t link[PS_MAX_DIMS];
+    ps_address of_places;
+    ps_list_room room;
+    ps_status status = ps_fail(PS_NO_MEMORY);
+    if (index == NULL || !ps_list_room_open(&room, PS_BLOCK)) {
+        ps_scratch_put(index, n_index * (int64_t)sizeof(ps_index));
+        return status;
+    }
+    address_of_places(address, &work->places, 1, &of_places, link, index);
+    status = PS_SUCCESS;
+    for (int64_t first = 0; first < address->n && status.code == PS_OK;
+         first += PS_BLOCK) {
+        ps_list list;
+        const int64_t n = ps_min(PS_BLOCK, address->n - first);
+        status = ps_address_list(&of_places, first, n, &room, &list);
+        if (status.code == PS_OK) {
+            fn(work, &list, first);
+        }
+    }
+    ps_list_room_close(&room);
+    ps_scratch_put(index, n_index * (int64_t)sizeof(ps_index));
+    return status;
+}
+
+static void
+note_keys(stage *work, const ps_list *list, int64_t first)
+{
+    for (int64_t i = 0; i < list->n; i++) {
+        const int64_t from = list->source != NULL ? list->source[i] : i;
+        work->key[first + from] = list->offset[i];
+    }
+}
+
+static void
+note_touched(stage *work, const ps_list *list, int64_t first)
+{
+    (void)first;
+    for (int64_t i = 0; i < list->n; i++) {
+        work->touched[list->offset[i]] = 1;
+    }
+    if (work->arrivals != NULL) {
+        for (int64_t i = 0; i < list->n; i++) {
+            work->arrivals[list->offset[i]]++;
+        }
+    }
+}
+
+static ps_status
+rank_places(stage *work)
+{
+    const int64_t n = work->call->address.n;
+    work->key = ps_scratch_get(n * (int64_t)sizeof(int64_t));
+    work->place = ps_scratch_get(n * (int64_t)sizeof(int64_t));
+    if (work->key == NULL || work->place == NULL) {
+        return ps_fail(PS_NO_MEMORY);
+    }
+    memset(work->key, 0xff, (size_t)n * sizeof(int64_t)); /* -1: takes no part */
+    PS_TRY(walk_places(work, note_keys));
+    return ps_rank_keys(work->key, n, work->places.count, work->place, &work->n_slots);
+}
+
+static ps_status
+open_slots(stage *work)
+{
+    const int64_t n = work->call->address.n;
+    const bool is_dense = work->places.count <= DENSE_PLACES * n + 64;
+    work->n_slots = work->places.count;
+    if (!is_dense) {
+        PS_TRY(rank_places(work));
+    }
+    int64_t nbytes;
+    if (!ps_multiply(work->n_slots, work->row_count * work->size, &nbytes)) {
+        return ps_fail(PS_TOO_LARGE);
+    }
+    work->rows = ps_scratch_get(nbytes);
+    if (work->call->op == PS_mean) {
+        work->arrivals = ps_scratch_get(work->n_slots * (int64_t)sizeof(int64_t));
+        if (work->arrivals == NULL) {
+            return ps_fail(PS_NO_MEMORY);
+        }
+        memset(work->arrivals, 0, (size_t)work->n_slots * sizeof(int64_t));
+    }
+    if (is_dense) {
+        work->touched = ps_scratch_get(work->n_slots);
+        if (work->touched == NULL) {
+            return ps_fail(PS_NO_MEMORY);
+        }
+        memset(work->touched, 0, (size_t)work->n_slots);
+        PS_TRY(walk_places(work, note_touched));
+    }
+    for (int64_t i = 0; !is_dense && work->arrivals != NULL && i < n; i++) {
+        if (work->key[i] >= 0) {
+            work->arrivals[work->key[i]]++;
+        }
+    }
+    return work->rows != NULL ? PS_SUCCESS : ps_fail(PS_NO_MEMORY);
+}
+
+static void
+close_slots(stage *work)
+{
+    const int64_t n = work->call->address.n, word = sizeof(int64_t);
+    ps_scratch_put(work->rows, work->n_slots * work->row_count * work->size);
+    ps_scratch_put(work->touched, work->n_slots);
+    ps_scratch_put(work->arrivals, work->n_slots * word);
+    ps_scratch_put(work->place, n * word);
+    ps_scratch_put(work->key, n * word);
+}
+
+/* ---- loading and storing the rows of a slot ---- */
+
+typedef void (*stretch_fn)(const stage *work, char *target, int64_t stride, char *row,
+                           int64_t n);
+
+/* Call fn for every stretch of one stride of the target row at `target`. */
+static void
+walk_row(const stage *work, char *target, char *row, stretch_fn fn)
+{
+    const ps_rows *const rows = &work->call->rows;
+    const int last = rows->ndim - 1;
+    if (last < 0) {
+        fn(work, target, 0, row, 1);
+        return;
+    }
+    int64_t at[PS_MAX_DIMS] = {0};
+    for (;;) {
+        fn(work, target, rows->target_strides[last], row, rows->shape[last]);
+        row += rows->shape[last] * work->size;
+        int i = last - 1;
+        for (; i >= 0; i--) {
+            target += rows->target_strides[i];
+            if (++at[i] < rows->shape[i]) {
+                break;
+            }
+            target -= rows->target_strides[i] * rows->shape[i];
+            at[i] = 0;
+        }
+        if (i < 0) {
+            return;
+        }
+    }
+}
+
+static void
+load_stretch(const stage *work, char *target, int64_t stride, char *row, int64_t n)
+{
+    const ps_target *const from = &work->call->target;
+    ps_convert(work->type, row, from->dtype, from->itemsize, from->swapped, target,
+               stride, n);
+}
+
+static void
+fill_stretch(const stage *work, char *target, int64_t stride, char *row, int64_t n)
+{
+    (void)target, (void)stride;
+    _Alignas(16) char identity[16];
+    const enum ps_op op = work->call->op == PS_mean ? PS_add : work->call->op;
+    ps_write_identity(op, work->type, identity);
+    for (int64_t i = 0; i < n; i++) {
+        memcpy(row + i * work->size, identity, (size_t)work->size);
+    }
+}
+
+/* Bring the sums of pairs together: n plain values at the start of the stretch. */
+static void
+pack_sums(enum ps_dtype type, char *row, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        if (type == PS_k32) {
+            ((f32 *)row)[i] = ((k32 *)row)[i].sum;
+        }
+        else {
+            ((f64 *)row)[i] = ((k64 *)row)[i].sum;
+        }
+    }
+}
+
+static void
+store_stretch(const stage *work, char *target, int64_t stride, char *row, int64_t n)
+{
+    const ps_target *const to = &work->call->target;
+    enum ps_dtype type = work->type;
+    if (type == PS_k32 || type == PS_k64) {
+        pack_sums(type, row, n);
+        type = type == PS_k32 ? PS_f32 : PS_f64;
+    }
+    ps_store(to->dtype, to->itemsize, to->swapped, target, stride, type, row, n);
+}
+
+/* Sums take in what they had lost. One that is not finite stays what plain summation
+ * made of it. */
+static void
+complete_sums(enum ps_dtype type, char *row, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        if (type == PS_k32) {
+            k32 *const pair = (k32 *)row + i;
+            pair->sum = isfinite(pair->sum) ? pair->sum + pair->rest : pair->sum;
+        }
+        else {
+            k64 *const pair = (k64 *)row + i;
+            pair->sum = isfinite(pair->sum) ? pair->sum + pair->rest : pair->sum;
+        }
+    }
+}
+
+static int64_t
+floor_mean(int64_t sum, int64_t count)
+{
+    const int64_t quotient = sum / count;
+    return quotient - (sum % count < 0);
+}
+
+/* Sums become means of `count` values. Integers are floored, times cut towards zero as
+ * np.mean does. */
+static void
+divide_row(enum ps_dtype type, char *row, int64_t n, int64_t count)
+{
+    for (int64_t i = 0; i < n; i++) {
+        switch (type) {
+            case PS_f32:
+                ((f32 *)row)[i] /= (f32)count;
+                break;
+            case PS_f64:
+                ((f64 *)row)[i] /= (f64)count;
+                break;
+            case PS_k32:
+                ((k32 *)row)[i].sum /= (f32)count;
+                break;
+            case PS_k64:
+                ((k64 *)row)[i].sum /= (f64)count;
+                break;
+            case PS_c64:
+                ((c64 *)row)[i].re /= (f32)count;
+                ((c64 *)row)[i].im /= (f32)count;
+                break;
+            case PS_c128:
+                ((c128 *)row)[i].re /= (f64)count;
+                ((c128 *)row)[i].im /= (f64)count;
+                break;
+            case PS_i64:
+                ((i64 *)row)[i] = floor_mean(((i64 *)row)[i], count);
+                break;
+            case PS_u64:
+                ((u64 *)row)[i] /= (u64)count;
+                break;
+            default: { /* t64 */
+                int64_t *const ticks = (int64_t *)row + i;
+                *ticks = *ticks == INT64_MIN ? INT64_MIN : *ticks / count;
+            }
+        }
+    }
+}
+
+static void
+finish_row(const stage *work, int64_t slot, char *row)
+{
+    if (work->type == PS_k32 || work->type == PS_k64) {
+        complete_sums(work->type, row, work->row_count);
+    }
+    if (work->arrivals != NULL) {
+        const int64_t self = work->call->include_self;
+        divide_row(work->type, row, work->row_count, work->arrivals[slot] + self);
+    }
+}
+
+enum phase {
+    LOAD,
+    STORE
+};
+
+static ps_status
+walk_slots(stage *work, enum phase phase)
+{
+    enum {
+        LISTEN = 1 << 14
+    };
+    const int64_t nbytes = work->row_count * work->size;
+    const stretch_fn load = work->call->include_self ? load_stretch : fill_stretch;
+    for (int64_t slot = 0; slot < work->n_slots; slot++) {
+        if (slot % LISTEN == 0 && ps_run_stops(work->run)) {
+            return ps_fail((enum ps_code)atomic_load(&work->run->failed));
+        }
+        if (work->touched != NULL && !work->touched[slot]) {
+            continue;
+        }
+        const int64_t place = work->place != NULL ? work->place[slot] : slot;
+        char *const target =
+                work->call->target.data + place_offset(&work->places, place);
+        char *const row = work->rows + slot * nbytes;
+        if (phase == STORE) {
+            finish_row(work, slot, row);
+        }
+        walk_row(work, target, row, phase == LOAD ? load : store_stretch);
+    }
+    return PS_SUCCESS;
+}
+
+/* ---- the call on the accumulator ---- */
+
+static ps_status
+run_on_rows(stage *work)
+{
+    const ps_scatter_call *const call = work->call;
+    const ps_address *const address = &call->address;
+    const int64_t nbytes = work->row_count * work->size;
+    ps_scatter_call staged = *call;
+    int64_t link[PS_MAX_DIMS] = {0}, row_shape[PS_MAX_DIMS], row_strides[PS_MAX_DIMS],
+            value_strides[PS_MAX_DIMS], key_strides[PS_MAX_DIMS];
+    const int64_t n_index = ps_max(address->n_index, 1);
+    ps_index *const index = ps_scratch_get(n_index * (int64_t)sizeof(ps_index));
+    if (index == NULL) {
+        return ps_fail(PS_NO_MEMORY);
+    }
+    if (work->key == NULL) {
+        address_of_places(address, &work->places, nbytes, &staged.address, link, index);
+    }
+    else {
+        int64_t stride = sizeof(int64_t);
+        for (int i = address->ndim - 1; i >= 0; i--) {
+            key_strides[i] = stride;
+            stride *= address->shape[i];
+        }
+        index[0] = (ps_index){.data = (char *)work->key,
+                              .strides = key_strides,
+                              .type = PS_INDEX_i64,
+                              .size = work->n_slots,
+                              .step = nbytes};
+        staged.address.n_index = 1;
+        staged.address.index = index;
+        staged.address.link = link;
+        staged.address.mask = NULL;
+        staged.address.mode = PS_MODE_DROP; /* entries left out have key -1 */
+    }
+    int64_t stride = work->size;
+    for (int i = call->rows.ndim - 1; i >= 0; i--) {
+        row_shape[i] = call->rows.shape[i];
+        value_strides[i] = call->rows.value_strides[i];
+        row_strides[i] = stride;
+        stride *= row_shape[i];
+    }
+    staged.rows = (ps_rows){call->rows.ndim, row_shape, row_strides, value_strides};
+    staged.target = (ps_target){.data = work->rows,
+                                .dtype = work->type,
+                                .itemsize = work->size,
+                                .aligned = true,
+                                .is_private = true};
+    staged.op = call->op == PS_mean ? PS_add : call->op;
+    staged.accumulator = work->type;
+    staged.compensated = false;
+    staged.include_self = true;
+    ps_direct direct;
+    ps_status status = ps_open_direct(&staged, work->run, &direct);
+    if (status.code == PS_OK) {
+        status = ps_run_direct(&direct);
+    }
+    ps_close_direct(&direct);
+    ps_scratch_put(index, n_index * (int64_t)sizeof(ps_index));
+    return status;
+}
+
+/* Complex sums are compensated part by part: one more row axis of two real numbers. */
+static void
+view_as_parts(ps_scatter_call *call, int64_t *shape, int64_t *target_strides,
+              int64_t *value_strides)
+{
+    const int ndim = call->rows.ndim;
+    const size_t nbytes = (size_t)ndim * sizeof(int64_t);
+    memcpy(shape, call->rows.shape, nbytes);
+    memcpy(target_strides, call->rows.target_strides, nbytes);
+    memcpy(value_strides, call->rows.value_strides, nbytes);
+    call->target.itemsize /= 2;
+    call->values.itemsize /= 2;
+    shape[ndim] = 2;
+    target_strides[ndim] = call->target.itemsize;
+    value_strides[ndim] = call->values.itemsize;
+    call->rows = (ps_rows){ndim + 1, shape, target_strides, value_strides};
+    call->target.dtype = call->target.dtype == PS_c64 ? PS_f32 : PS_f64;
+    call->values.dtype = call->values.dtype == PS_c64 ? PS_f32 : PS_f64;
+    call->accumulator = call->accumulator == PS_c64 ? PS_f32 : PS_f64;
+}
+
+static ps_status
+run_slots(stage *work)
+{
+    PS_TRY(find_places(&work->call->address, &work->places));
+    PS_TRY(open_slots(work));
+    PS_TRY(walk_slots(work, LOAD));
+    PS_TRY(run_on_rows(work));
+    work->run->has_written = !work->call->target.is_private;
+    return walk_slots(work, STORE);
+}
+
+ps_status
+ps_run_stage(const ps_scatter_call *call, ps_run *run)
+{
+    int64_t shape[PS_MAX_DIMS + 1], target_strides[PS_MAX_DIMS + 1],
+            value_strides[PS_MAX_DIMS + 1];
+    ps_scatter_call parts = *call;
+    const bool is_float = ps_dtype_kind[call->accumulator] == PS_KIND_FLOAT ||
+                          ps_dtype_kind[call->accumulator] == PS_KIND_COMPLEX;
+    const bool is_compensated = call->compensated && is_float;
+    if (is_compensated && ps_dtype_kind[call->target.dtype] == PS_KIND_COMPLEX) {
+        view_as_parts(&parts, shape, target_strides, value_strides);
+    }
+    stage work = {.call = &parts, .run = run, .type = parts.accumulator};
+    if (is_compensated) {
+        work.type = parts.accumulator == PS_f32 ? PS_k32 : PS_k64;
+    }
+    work.size = ps_dtype_size[work.type];
+    if (!ps_count(parts.rows.ndim, parts.rows.shape, &work.row_count)) {
+        return ps_fail(PS_TOO_LARGE);
+    }
+    const ps_status status = run_slots(&work);
+    close_slots(&work);
+    return status;
+}

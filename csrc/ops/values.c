@@ -1,0 +1,398 @@
+/* Values as kernels want them (contract in values.h).
+ *
+ * Good values (right type, native, aligned, rows contiguous, entries one stride apart)
+ * are read where they lie. All others are packed a block at a time, so that a cast or a
+ * broadcast never makes a full copy. The axes of rows are walked with an odometer; a
+ * kernel call covers the longest stretch that has one stride.
+ */
+#include "ops/values.h"
+
+#include <string.h>
+
+#include "base/sizes.h"
+#include "kernels/kernels.h"
+
+enum {
+    PIECE = 256, /* items converted at a time where two steps are needed */
+    PIECE_BYTES = PIECE * 16
+};
+
+int
+ps_size_of(int64_t itemsize)
+{
+    switch (itemsize) {
+        case 1:
+            return PS_SIZE_1;
+        case 2:
+            return PS_SIZE_2;
+        case 4:
+            return PS_SIZE_4;
+        case 8:
+            return PS_SIZE_8;
+        case 16:
+            return PS_SIZE_16;
+        default:
+            return -1;
+    }
+}
+
+/* Complex numbers and pairs are two of a real type. */
+static enum ps_dtype
+part_of(enum ps_dtype type)
+{
+    switch (type) {
+        case PS_c64:
+        case PS_k32:
+            return PS_f32;
+        case PS_c128:
+        case PS_k64:
+            return PS_f64;
+        default:
+            return type;
+    }
+}
+
+static bool
+is_real(enum ps_dtype type)
+{
+    return type != PS_raw &&
+           ps_kernels_of(PS_LEVEL_baseline)->cast[type][PS_f64] != NULL;
+}
+
+static bool
+is_complex(enum ps_dtype type)
+{
+    return type == PS_c64 || type == PS_c128;
+}
+
+static bool
+is_pair(enum ps_dtype type)
+{
+    return type == PS_k32 || type == PS_k64;
+}
+
+bool
+ps_can_convert(enum ps_dtype from, enum ps_dtype to)
+{
+    if (is_pair(to)) {
+        return is_real(from);
+    }
+    return from == to || (is_real(from) && is_real(to)) ||
+           (is_complex(from) && is_complex(to));
+}
+
+/* Strided bytes, as they are or reversed in units: complex numbers are reversed by
+ * part. */
+static void
+move_items(char *to, int64_t to_stride, const char *from, int64_t from_stride,
+           int64_t itemsize, int n_parts, bool swaps, int64_t n)
+{
+    const ps_kernel_table *const kernels = ps_kernels();
+    const int64_t unit = itemsize / n_parts;
+    const int size = ps_size_of(swaps ? unit : itemsize);
+    if (size < 0) {
+        for (int64_t i = 0; i < n; i++) {
+            memcpy(to + i * to_stride, from + i * from_stride, (size_t)itemsize);
+        }
+        return;
+    }
+    if (!swaps) {
+        kernels->copy[size](to, to_stride, from, from_stride, n);
+        return;
+    }
+    for (int part = 0; part < n_parts; part++) {
+        kernels->swap[size](to + part * unit, to_stride, from + part * unit,
+                            from_stride, n);
+    }
+}
+
+static int
+parts_of(enum ps_dtype type)
+{
+    return is_complex(type) ? 2 : 1;
+}
+
+/* One part of every item: from part to part, through a native piece where needed. */
+static void
+convert_part(enum ps_dtype to_type, char *to, int64_t to_stride,
+             enum ps_dtype from_type, bool swapped, const char *from, int64_t stride,
+             int64_t n)
+{
+    const ps_kernel_table *const kernels = ps_kernels();
+    const int64_t from_size = ps_dtype_size[from_type],
+                  to_size = ps_dtype_size[to_type];
+    _Alignas(16) char native[PIECE_BYTES], result[PIECE_BYTES];
+    for (int64_t i = 0; i < n; i += PIECE) {
+        const int64_t count = ps_min(PIECE, n - i);
+        const char *piece = from + i * stride;
+        int64_t piece_stride = stride;
+        if (swapped) {
+            kernels->swap[ps_size_of(from_size)](native, from_size, piece, stride,
+                                                 count);
+            piece = native;
+            piece_stride = from_size;
+        }
+        kernels->cast[to_type][from_type](result, piece, count, piece_stride);
+        kernels->copy[ps_size_of(to_size)](to + i * to_stride, to_stride, result,
+                                           to_size, count);
+    }
+}
+
+void
+ps_convert(enum ps_dtype to_type, char *to, enum ps_dtype from_type, int64_t itemsize,
+           bool swapped, const char *from, int64_t stride, int64_t n)
+{
+    if (from_type == to_type && from_type != PS_b1) {
+        move_items(to, itemsize, from, stride, itemsize, parts_of(from_type), swapped,
+                   n);
+        return;
+    }
+    const enum ps_dtype to_part = part_of(to_type), from_part = part_of(from_type);
+    if (to_part == to_type && !swapped) {
+        ps_kernels()->cast[to_type][from_type](to, from, n, stride);
+        return;
+    }
+    const int64_t to_size = ps_dtype_size[to_type];
+    const int n_parts = is_pair(to_type) ? 1 : parts_of(to_type);
+    if (is_pair(to_type)) {
+        memset(to, 0, (size_t)(n * to_size)); /* nothing has been lost yet */
+    }
+    for (int part = 0; part < n_parts; part++) {
+        convert_part(to_part, to + part * ps_dtype_size[to_part], to_size, from_part,
+                     swapped, from + part * ps_dtype_size[from_part], stride, n);
+    }
+}
+
+void
+ps_store(enum ps_dtype to_type, int64_t itemsize, bool swapped, char *to,
+         int64_t stride, enum ps_dtype from_type, const char *from, int64_t n)
+{
+    const int64_t from_size =
+            to_type == from_type ? itemsize : ps_dtype_size[from_type];
+    if (to_type == from_type) {
+        move_items(to, stride, from, itemsize, itemsize, parts_of(to_type), swapped, n);
+        return;
+    }
+    _Alignas(16) char piece[PIECE_BYTES];
+    for (int64_t i = 0; i < n; i += PIECE) {
+        const int64_t count = ps_min(PIECE, n - i);
+        ps_convert(to_type, piece, from_type, from_size, false, from + i * from_size,
+                   from_size, count);
+        move_items(to + i * stride, stride, piece, itemsize, itemsize,
+                   parts_of(to_type), swapped, count);
+    }
+}
+
+static void
+remove_row_axis(ps_rows *rows, int i)
+{
+    const size_t nbytes = (size_t)(rows->ndim - 1 - i) * sizeof(int64_t);
+    memmove(rows->shape + i, rows->shape + i + 1, nbytes);
+    memmove(rows->target_strides + i, rows->target_strides + i + 1, nbytes);
+    memmove(rows->value_strides + i, rows->value_strides + i + 1, nbytes);
+    rows->ndim--;
+}
+
+static bool
+rows_walk_as_one(const ps_rows *rows, int i)
+{
+    const int64_t length = rows->shape[i + 1];
+    return rows->target_strides[i] == rows->target_strides[i + 1] * length &&
+           rows->value_strides[i] == rows->value_strides[i + 1] * length;
+}
+
+ps_row_split
+ps_split_rows(ps_rows *rows, int64_t itemsize, bool in_values)
+{
+    for (int i = rows->ndim - 1; i >= 0; i--) {
+        if (rows->shape[i] == 1) {
+            remove_row_axis(rows, i);
+        }
+        else if (i + 1 < rows->ndim && rows_walk_as_one(rows, i)) {
+            rows->shape[i + 1] *= rows->shape[i];
+            remove_row_axis(rows, i);
+        }
+    }
+    ps_row_split split = {.n_outer = rows->ndim, .outer_count = 1, .width = 1};
+    while (split.n_outer > 0 &&
+           rows->target_strides[split.n_outer - 1] == itemsize * split.width &&
+           (!in_values ||
+            rows->value_strides[split.n_outer - 1] == itemsize * split.width)) {
+        split.n_outer--;
+        split.width *= rows->shape[split.n_outer];
+    }
+    for (int i = 0; i < split.n_outer; i++) {
+        split.outer_count *= rows->shape[i];
+    }
+    return split;
+}
+
+void
+ps_outer_offsets(const ps_rows *rows, const ps_row_split *split, int64_t outer,
+                 int64_t *target, int64_t *value)
+{
+    *target = 0;
+    *value = 0;
+    for (int i = split->n_outer - 1; i >= 0; i--) {
+        const int64_t at = outer % rows->shape[i];
+        outer /= rows->shape[i];
+        *target += at * rows->target_strides[i];
+        *value += at * rows->value_strides[i];
+    }
+}
+
+int64_t
+ps_even_run(const ps_address *address, const int64_t *strides, int64_t *stride)
+{
+    const int last = address->ndim - 1;
+    int64_t run = last >= 0 ? address->shape[last] : 1;
+    *stride = last >= 0 ? strides[last] : 0;
+    for (int i = last - 1; i >= 0; i--) {
+        if (strides[i] != strides[i + 1] * address->shape[i + 1]) {
+            return run;
+        }
+        run *= address->shape[i];
+    }
+    return run;
+}
+
+int64_t
+ps_entry_offset(const ps_address *address, const int64_t *strides, int64_t number,
+                int64_t *inner)
+{
+    int64_t offset = 0;
+    *inner = 0;
+    for (int i = address->ndim - 1; i >= 0; i--) {
+        const int64_t at = i > 0 ? number % address->shape[i] : number;
+        if (i == address->ndim - 1) {
+            *inner = at;
+        }
+        number /= address->shape[i];
+        offset += at * strides[i];
+    }
+    return offset;
+}
+
+/* Are the inner axes of a row contiguous in the values as well? */
+static bool
+has_contiguous_rows(const ps_rows *rows, const ps_row_split *split, int64_t itemsize)
+{
+    int64_t expected = itemsize;
+    for (int i = rows->ndim - 1; i >= split->n_outer; i--) {
+        if (rows->value_strides[i] != expected) {
+            return false;
+        }
+        expected *= rows->shape[i];
+    }
+    return true;
+}
+
+ps_value_source
+ps_value_source_of(const ps_address *address, const ps_rows *rows,
+                   const ps_values *values, ps_row_split split, enum ps_dtype type)
+{
+    ps_value_source source = {.address = address,
+                              .rows = rows,
+                              .values = values,
+                              .split = split,
+                              .type = type};
+    const bool is_even =
+            ps_even_run(address, values->entry_strides, &source.stride) == address->n;
+    const bool is_good = values->dtype == type && type != PS_b1 && !values->swapped &&
+                         values->aligned &&
+                         has_contiguous_rows(rows, &split, values->itemsize);
+    source.packs = !is_even || !is_good;
+    if (source.packs) {
+        source.is_constant = is_even && source.stride == 0;
+        const int64_t size = type == PS_raw ? values->itemsize : ps_dtype_size[type];
+        source.stride = source.is_constant ? 0 : size * split.width;
+    }
+    return source;
+}
+
+int64_t
+ps_packed_nbytes(const ps_value_source *source, int64_t n)
+{
+    if (!source->packs) {
+        return 0;
+    }
+    const int64_t size = source->type == PS_raw ? source->values->itemsize
+                                                : ps_dtype_size[source->type];
+    return size * source->split.width * (source->is_constant ? 1 : n);
+}
+
+/* Pack one row: the inner axes but the last by odometer, the last by one kernel call.
+ */
+static void
+pack_row(const ps_value_source *source, const char *from, char *to)
+{
+    const ps_rows *const rows = source->rows;
+    const ps_values *const values = source->values;
+    const int last = rows->ndim - 1;
+    const int64_t length = rows->shape[last];
+    const int64_t to_size =
+            source->type == PS_raw ? values->itemsize : ps_dtype_size[source->type];
+    int64_t at[PS_MAX_DIMS];
+    for (int i = source->split.n_outer; i < last; i++) {
+        at[i] = 0;
+    }
+    for (;;) {
+        ps_convert(source->type, to, values->dtype, values->itemsize, values->swapped,
+                   from, rows->value_strides[last], length);
+        to += length * to_size;
+        int i = last - 1;
+        for (; i >= source->split.n_outer; i--) {
+            from += rows->value_strides[i];
+            if (++at[i] < rows->shape[i]) {
+                break;
+            }
+            from -= rows->value_strides[i] * rows->shape[i];
+            at[i] = 0;
+        }
+        if (i < source->split.n_outer) {
+            return;
+        }
+    }
+}
+
+static void
+pack_block(const ps_value_source *source, int64_t first, int64_t n,
+           int64_t value_offset, char *buffer)
+{
+    const ps_address *const address = source->address;
+    const ps_values *const values = source->values;
+    const int last = address->ndim - 1;
+    const int64_t length = last >= 0 ? address->shape[last] : 1;
+    const int64_t stride = last >= 0 ? values->entry_strides[last] : 0;
+    const int64_t row_nbytes = ps_packed_nbytes(source, 1);
+    for (int64_t done = 0; done < n;) {
+        int64_t inner;
+        const char *from =
+                values->data + value_offset +
+                ps_entry_offset(address, values->entry_strides, first + done, &inner);
+        const int64_t count = ps_min(length - inner, n - done);
+        if (source->split.width == 1) {
+            ps_convert(source->type, buffer, values->dtype, values->itemsize,
+                       values->swapped, from, stride, count);
+            buffer += count * row_nbytes;
+        }
+        else {
+            for (int64_t i = 0; i < count; i++, buffer += row_nbytes) {
+                pack_row(source, from + i * stride, buffer);
+            }
+        }
+        done += count;
+    }
+}
+
+const char *
+ps_block_values(const ps_value_source *source, int64_t first, int64_t n,
+                int64_t value_offset, char *buffer)
+{
+    if (!source->packs) {
+        return source->values->data + value_offset + first * source->stride;
+    }
+    pack_block(source, source->is_constant ? 0 : first, source->is_constant ? 1 : n,
+               value_offset, buffer);
+    return buffer;
+}

@@ -1,0 +1,215 @@
+/* NumPy arrays as the ops see them (contract in arrays.h). */
+#include "python/arrays.h"
+
+/* Integers by size, since long and long long may be the same. */
+static enum ps_dtype
+integer_of_size(npy_intp size, bool is_signed)
+{
+    switch (size) {
+        case 1:
+            return is_signed ? PS_i8 : PS_u8;
+        case 2:
+            return is_signed ? PS_i16 : PS_u16;
+        case 4:
+            return is_signed ? PS_i32 : PS_u32;
+        default:
+            return is_signed ? PS_i64 : PS_u64;
+    }
+}
+
+/* ml_dtypes.bfloat16 has a type number of its own, given when that package is loaded.
+ * We look for it only then and never import it. */
+static int
+bfloat16_number(ps_state *state)
+{
+    if (state->bfloat16_num >= 0) {
+        return state->bfloat16_num;
+    }
+    PyObject *const modules = PyImport_GetModuleDict(); /* borrowed */
+    PyObject *const ml_dtypes = PyDict_GetItemString(modules, "ml_dtypes");
+    PyObject *const type =
+            ml_dtypes != NULL ? PyObject_GetAttrString(ml_dtypes, "bfloat16") : NULL;
+    PyArray_Descr *descr = NULL;
+    if (type != NULL && PyArray_DescrConverter(type, &descr) == NPY_SUCCEED) {
+        state->bfloat16_num = descr->type_num;
+    }
+    PyErr_Clear();
+    Py_XDECREF(type);
+    Py_XDECREF(descr);
+    return state->bfloat16_num;
+}
+
+enum ps_dtype
+ps_dtype_of(ps_state *state, PyArray_Descr *descr)
+{
+    const int number = descr->type_num;
+    switch (number) {
+        case NPY_BOOL:
+            return PS_b1;
+        case NPY_HALF:
+            return PS_f16;
+        case NPY_FLOAT:
+            return PS_f32;
+        case NPY_DOUBLE:
+            return PS_f64;
+        case NPY_LONGDOUBLE:
+            return PyDataType_ELSIZE(descr) == sizeof(f80) ? PS_f80 : PS_f64;
+        case NPY_CFLOAT:
+            return PS_c64;
+        case NPY_CDOUBLE:
+            return PS_c128;
+        case NPY_DATETIME:
+        case NPY_TIMEDELTA:
+            return PS_t64;
+        default:
+            break;
+    }
+    if (PyTypeNum_ISINTEGER(number)) {
+        return integer_of_size(PyDataType_ELSIZE(descr), PyTypeNum_ISSIGNED(number));
+    }
+    if (number >= NPY_USERDEF && number == bfloat16_number(state)) {
+        return PS_bf16;
+    }
+    return PS_raw;
+}
+
+PyArray_Descr *
+ps_descr_of(ps_state *state, enum ps_dtype dtype)
+{
+    static const int numbers[PS_NUM_ALL_DTYPES] = {
+            [PS_b1] = NPY_BOOL,    [PS_i8] = NPY_INT8,      [PS_u8] = NPY_UINT8,
+            [PS_i16] = NPY_INT16,  [PS_u16] = NPY_UINT16,   [PS_i32] = NPY_INT32,
+            [PS_u32] = NPY_UINT32, [PS_i64] = NPY_INT64,    [PS_u64] = NPY_UINT64,
+            [PS_f32] = NPY_FLOAT,  [PS_f64] = NPY_DOUBLE,   [PS_f80] = NPY_LONGDOUBLE,
+            [PS_c64] = NPY_CFLOAT, [PS_c128] = NPY_CDOUBLE, [PS_f16] = NPY_HALF};
+    return PyArray_DescrFromType(dtype == PS_bf16 ? bfloat16_number(state)
+                                                  : numbers[dtype]);
+}
+
+int
+ps_storage_of(ps_state *state, PyArrayObject *array, enum ps_dtype *dtype)
+{
+    PyArray_Descr *const descr = PyArray_DESCR(array);
+    *dtype = ps_dtype_of(state, descr);
+    if (*dtype != PS_raw) {
+        return PS_STORED_NUMBERS;
+    }
+    if (descr->type_num == NPY_VSTRING) {
+        PyErr_SetString(
+                PyExc_TypeError,
+                "StringDType arrays keep their text elsewhere and cannot be moved "
+                "(convert to a fixed-width string or object dtype)");
+        return -1;
+    }
+    return PyDataType_REFCHK(descr) ? PS_STORED_OBJECTS : PS_STORED_BYTES;
+}
+
+int
+ps_require_array(ps_state *state, PyObject *object, const char *name)
+{
+    if (PyArray_CheckExact(object)) {
+        return 0;
+    }
+    if (!PyArray_Check(object)) {
+        PyErr_Format(PyExc_TypeError,
+                     "'%s' must be a NumPy array to be changed in place, "
+                     "got %.200s",
+                     name, Py_TYPE(object)->tp_name);
+        return -1;
+    }
+    PyObject *const is_masked = ps_get_helper(state, PS_HELPER_is_masked);
+    PyObject *const answer =
+            is_masked != NULL ? PyObject_CallOneArg(is_masked, object) : NULL;
+    if (answer == NULL) {
+        return -1;
+    }
+    const bool refuses = answer == Py_True;
+    Py_DECREF(answer);
+    if (refuses) {
+        PyErr_Format(
+                PyExc_TypeError,
+                "'%s' is a masked array, whose mask would be lost (use .filled() or "
+                ".data)",
+                name);
+        return -1;
+    }
+    return 0;
+}
+
+PyArrayObject *
+ps_as_array(ps_state *state, PyObject *object, const char *name)
+{
+    if (PyArray_Check(object)) {
+        if (ps_require_array(state, object, name) < 0) {
+            return NULL;
+        }
+        Py_INCREF(object);
+        return (PyArrayObject *)object;
+    }
+    return (PyArrayObject *)PyArray_FROM_O(object);
+}
+
+int
+ps_require_writeable(PyArrayObject *array)
+{
+    if (!PyArray_ISWRITEABLE(array)) {
+        PyErr_SetString(PyExc_ValueError,
+                        "output array is read-only (copy it, or leave out= away)");
+        return -1;
+    }
+    if (PyArray_ISCONTIGUOUS(array) || PyArray_SIZE(array) == 0) {
+        return 0;
+    }
+    if (ps_may_self_overlap(PyArray_NDIM(array), (const int64_t *)PyArray_DIMS(array),
+                            (const int64_t *)PyArray_STRIDES(array),
+                            PyArray_ITEMSIZE(array))) {
+        PyErr_SetString(PyExc_ValueError,
+                        "output array has elements that share memory (a broadcast or "
+                        "overlapping view); copy it first");
+        return -1;
+    }
+    return 0;
+}
+
+/* First byte and the one behind the last. */
+static void
+find_extent(PyArrayObject *array, uintptr_t *low, uintptr_t *high)
+{
+    *low = *high = (uintptr_t)PyArray_DATA(array);
+    for (int i = 0; i < PyArray_NDIM(array); i++) {
+        const npy_intp reach = (PyArray_DIM(array, i) - 1) * PyArray_STRIDE(array, i);
+        *(reach < 0 ? low : high) += (uintptr_t)reach;
+    }
+    *high += (uintptr_t)PyArray_ITEMSIZE(array);
+}
+
+bool
+ps_extents_meet(PyArrayObject *one, PyArrayObject *other)
+{
+    uintptr_t low, high, other_low, other_high;
+    if (PyArray_SIZE(one) == 0 || PyArray_SIZE(other) == 0) {
+        return false;
+    }
+    find_extent(one, &low, &high);
+    find_extent(other, &other_low, &other_high);
+    return low < other_high && other_low < high;
+}
+
+int
+ps_index_type_of(PyArrayObject *array)
+{
+    if (!PyArray_ISINTEGER(array)) {
+        return -1;
+    }
+    const bool is_signed = PyArray_ISSIGNED(array);
+    switch (PyArray_ITEMSIZE(array)) {
+        case 1:
+            return is_signed ? PS_INDEX_i8 : PS_INDEX_u8;
+        case 2:
+            return is_signed ? PS_INDEX_i16 : PS_INDEX_u16;
+        case 4:
+            return is_signed ? PS_INDEX_i32 : PS_INDEX_u32;
+        default:
+            return is_signed ? PS_INDEX_i64 : PS_INDEX_u64;
+    }
+}

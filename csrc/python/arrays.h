@@ -1,0 +1,47 @@
+/* NumPy arrays as the ops see them. */
+#ifndef PS_PYTHON_ARRAYS_H
+#define PS_PYTHON_ARRAYS_H
+
+#include "python/core.h"
+
+/* How an array's elements are handled. */
+enum ps_storage {
+    PS_STORED_NUMBERS, /* kernels know the type */
+    PS_STORED_BYTES,   /* moved only: strings, records, unknown user types */
+    PS_STORED_OBJECTS  /* or records of them: NumPy moves them, under the GIL */
+};
+
+/* The element type of `array`; PS_raw unless PS_STORED_NUMBERS. -1 with a TypeError for
+ * StringDType, which owns memory elsewhere. */
+int ps_storage_of(ps_state *state, PyArrayObject *array, enum ps_dtype *dtype);
+
+/* The ps_dtype of a descriptor, PS_raw when there is none. */
+enum ps_dtype ps_dtype_of(ps_state *state, PyArray_Descr *descr);
+
+/* A new reference to the descriptor of a number type; bf16 needs ml_dtypes loaded. */
+PyArray_Descr *ps_descr_of(ps_state *state, enum ps_dtype dtype);
+
+/* `object` as an array: itself, or what np.asarray makes of it. MaskedArray: TypeError.
+ */
+PyArrayObject *ps_as_array(ps_state *state, PyObject *object, const char *name);
+
+/* Is it a plain ndarray or a subclass whose memory is all there is to it? TypeError for
+ * masked arrays and other objects. */
+int ps_require_array(ps_state *state, PyObject *object, const char *name);
+
+/* Can kernels write to it? ValueError for read-only and self-overlapping arrays. */
+int ps_require_writeable(PyArrayObject *array);
+
+/* Do the extents of two arrays share a byte? */
+bool ps_extents_meet(PyArrayObject *one, PyArrayObject *other);
+
+/* Numbers of the index types; -1 when the array is not of integers. */
+int ps_index_type_of(PyArrayObject *array);
+
+static inline bool
+ps_is_swapped(PyArrayObject *array)
+{
+    return !PyArray_ISNOTSWAPPED(array);
+}
+
+#endif

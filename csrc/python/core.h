@@ -1,0 +1,79 @@
+/* What the files of this room share: NumPy's headers, the module state, the helpers.
+ *
+ * This is the only room that knows Python. Everything mutable lives in the module
+ * state; each function takes it from the module object that CPython hands in.
+ */
+#ifndef PS_PYTHON_CORE_H
+#define PS_PYTHON_CORE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#define PY_ARRAY_UNIQUE_SYMBOL pyscatter_ARRAY_API
+#ifndef PS_IMPORTS_NUMPY
+#define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+
+#include "base/status.h"
+#include "ops/ops.h"
+
+/* clang-format off */
+
+/* Names of arguments, interned once in the module state. */
+#define PS_FOR_EACH_NAME(X)                                                              \
+    X(a) X(index) X(indices) X(values) X(b) X(axis) X(op) X(batch_dims) X(where) X(mode) \
+    X(include_self) X(dtype) X(compensated) X(casting) X(out) X(fill_value)
+
+/* Python functions that the C side calls for what is rare or wordy. */
+#define PS_FOR_EACH_HELPER(X)                  \
+    X(resolve, "pyscatter._expression")        \
+    X(weak_values, "pyscatter._values")        \
+    X(is_masked, "pyscatter._values")          \
+    X(scatter_objects, "pyscatter._objects")   \
+    X(gather_objects, "pyscatter._objects")    \
+    X(scatter_flat, "pyscatter._objects")
+
+/* clang-format on */
+
+#define PS_ENUM_NAME(name) PS_NAME_##name,
+enum ps_name {
+    PS_FOR_EACH_NAME(PS_ENUM_NAME) PS_NUM_NAMES
+};
+
+#define PS_ENUM_HELPER(name, module) PS_HELPER_##name,
+enum ps_helper {
+    PS_FOR_EACH_HELPER(PS_ENUM_HELPER) PS_NUM_HELPERS
+};
+
+typedef struct {
+    PyObject *name[PS_NUM_NAMES];
+    PyObject *helper[PS_NUM_HELPERS]; /* NULL until first used */
+    PyObject *ufunc[PS_NUM_OPS];      /* np.add ...; NULL where there is none */
+    PyObject *axis_error;             /* numpy.exceptions.AxisError */
+    PyObject *threads_var;            /* context variable: threads of this context */
+    int threads;                      /* set_num_threads, or 0: not yet known */
+    int bfloat16_num;                 /* type number, or -1 until ml_dtypes is loaded */
+} ps_state;
+
+ps_state *ps_get_state(PyObject *module);
+
+/* A borrowed reference to a helper; NULL with an exception. */
+PyObject *ps_get_helper(ps_state *state, enum ps_helper helper);
+
+/* Set the exception that a status stands for, if it is not OK. 0 or -1. index_name: how
+ * the caller calls its index. */
+int ps_raise(ps_state *state, ps_status status, const char *index_name);
+
+/* Threads that a call of the current context may use. */
+int ps_threads(ps_state *state);
+
+/* ---- run.c ---- */
+
+typedef ps_status (*ps_op_fn)(void *call, ps_run *run);
+
+/* Run an op: with the GIL released and signals heard when it moves more than a few
+ * microseconds' worth of bytes, in place otherwise. */
+ps_status ps_run_op(ps_state *state, ps_op_fn op, void *call, int64_t nbytes);
+
+#endif

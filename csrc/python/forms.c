@@ -1,0 +1,220 @@
+/* The four addressings (contract in forms.h). */
+#include "python/forms.h"
+
+#include <limits.h>
+
+#include "python/args.h"
+#include "python/arrays.h"
+
+const char *
+ps_form_name(enum ps_form form)
+{
+    static const char *const names[] = {[PS_FORM_AXIS] = "axis",
+                                        [PS_FORM_ALONG] = "along",
+                                        [PS_FORM_ND] = "nd",
+                                        [PS_FORM_AT] = "at"};
+    return names[form];
+}
+
+bool
+ps_needs_flat_copy(const ps_where_args *where, PyArrayObject *array)
+{
+    return where->axis == Py_None && where->form != PS_FORM_AT &&
+           !PyArray_IS_C_CONTIGUOUS(array);
+}
+
+static PyArrayObject *
+new_reference(PyArrayObject *array)
+{
+    Py_INCREF((PyObject *)array);
+    return array;
+}
+
+static int
+check_batch_dims(const ps_where_args *where, int batch_dims, PyArrayObject *array)
+{
+    if (batch_dims < 0) {
+        PyErr_Format(PyExc_ValueError, "batch_dims must not be negative, got %d",
+                     batch_dims);
+        return -1;
+    }
+    if (batch_dims > 0 && where->axis == Py_None) {
+        PyErr_SetString(PyExc_ValueError,
+                        "axis=None (flat) does not go with batch_dims");
+        return -1;
+    }
+    if (batch_dims > PyArray_NDIM(array)) {
+        PyErr_Format(PyExc_ValueError, "batch_dims is %d, but 'a' has %d dimensions",
+                     batch_dims, PyArray_NDIM(array));
+        return -1;
+    }
+    return 0;
+}
+
+static int
+check_index_has_batches(const ps_request *request, PyArrayObject *index)
+{
+    const int ndim = PyArray_NDIM(index) - (request->tuples != NULL);
+    if (ndim >= request->batch_dims) {
+        return 0;
+    }
+    PyErr_Format(PyExc_ValueError, "batch_dims is %d, but '%s' has only %d such axes",
+                 request->batch_dims, request->index_name, ndim);
+    return -1;
+}
+
+/* view and axis of the axis and along forms; None means flat. */
+static int
+place_axis(ps_state *state, const ps_where_args *where, PyArrayObject *array,
+           int default_axis, ps_request *request)
+{
+    int axis = default_axis;
+    if (where->axis == Py_None) {
+        request->view = (PyArrayObject *)PyArray_Ravel(array, NPY_CORDER);
+        request->first = 0;
+        return request->view != NULL ? 0 : -1;
+    }
+    request->view = new_reference(array);
+    if (ps_to_int(where->axis, "axis", &axis) < 0) {
+        return -1;
+    }
+    axis = ps_check_axis(state, axis, PyArray_NDIM(array));
+    if (axis >= 0 && axis < request->batch_dims) {
+        PyErr_Format(PyExc_ValueError, "axis %d is one of the %d batch axes", axis,
+                     request->batch_dims);
+        return -1;
+    }
+    request->first = axis;
+    return axis < 0 ? -1 : 0;
+}
+
+static int
+fill_axis_form(ps_state *state, const ps_where_args *where, PyArrayObject *array,
+               ps_request *request)
+{
+    if (ps_to_int(where->batch_dims, "batch_dims", &request->batch_dims) < 0 ||
+        check_batch_dims(where, request->batch_dims, array) < 0 ||
+        place_axis(state, where, array, request->batch_dims, request) < 0 ||
+        ps_add_index(state, request, where->index) < 0) {
+        return -1;
+    }
+    return check_index_has_batches(request, request->index[0]);
+}
+
+static int
+fill_along_form(ps_state *state, const ps_where_args *where, PyArrayObject *array,
+                ps_request *request)
+{
+    if (place_axis(state, where, array, -1, request) < 0 ||
+        ps_add_index(state, request, where->index) < 0) {
+        return -1;
+    }
+    request->is_along = true;
+    request->along_axis = request->first;
+    return 0;
+}
+
+static int
+fill_nd_form(ps_state *state, const ps_where_args *where, PyArrayObject *array,
+             ps_request *request)
+{
+    request->index_name = "indices";
+    request->view = new_reference(array);
+    if (ps_to_int(where->batch_dims, "batch_dims", &request->batch_dims) < 0 ||
+        check_batch_dims(where, request->batch_dims, array) < 0) {
+        return -1;
+    }
+    request->first = request->batch_dims;
+    if (ps_add_tuples(state, request, where->index) < 0) {
+        return -1;
+    }
+    return check_index_has_batches(request, request->tuples);
+}
+
+/* Is it what the common calls pass: an integer array, or a tuple of them? */
+static bool
+is_plain_index(PyObject *index, PyArrayObject *array)
+{
+    if (PyArray_CheckExact(index)) {
+        return ps_index_type_of((PyArrayObject *)index) >= 0 && PyArray_NDIM(array) > 0;
+    }
+    if (!PyTuple_CheckExact(index) || PyTuple_GET_SIZE(index) == 0 ||
+        PyTuple_GET_SIZE(index) > PyArray_NDIM(array)) {
+        return false;
+    }
+    for (Py_ssize_t m = 0; m < PyTuple_GET_SIZE(index); m++) {
+        PyObject *const item = PyTuple_GET_ITEM(index, m);
+        if (!PyArray_CheckExact(item) || ps_index_type_of((PyArrayObject *)item) < 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int
+add_all(ps_state *state, ps_request *request, PyObject *tuple)
+{
+    for (Py_ssize_t m = 0; m < PyTuple_GET_SIZE(tuple); m++) {
+        if (ps_add_index(state, request, PyTuple_GET_ITEM(tuple, m)) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Slices, None, Ellipsis, masks, lists, numbers: a helper resolves the expression into
+ * (view, index arrays, first axis). */
+static int
+fill_by_helper(ps_state *state, const ps_where_args *where, PyArrayObject *array,
+               ps_request *request)
+{
+    PyObject *const helper = ps_get_helper(state, PS_HELPER_resolve);
+    PyObject *const result =
+            helper == NULL ? NULL
+                           : PyObject_CallFunctionObjArgs(helper, (PyObject *)array,
+                                                          where->index, NULL);
+    PyObject *view, *arrays;
+    if (result == NULL) {
+        return -1;
+    }
+    if (!PyArg_ParseTuple(result, "O!O!i", &PyArray_Type, &view, &PyTuple_Type, &arrays,
+                          &request->first)) {
+        Py_DECREF(result);
+        return -1;
+    }
+    request->view = new_reference((PyArrayObject *)view);
+    const int added = add_all(state, request, arrays);
+    Py_DECREF(result);
+    return added;
+}
+
+static int
+fill_at_form(ps_state *state, const ps_where_args *where, PyArrayObject *array,
+             ps_request *request)
+{
+    request->index_name = "indices";
+    if (!is_plain_index(where->index, array)) {
+        return fill_by_helper(state, where, array, request);
+    }
+    request->view = new_reference(array);
+    if (PyTuple_CheckExact(where->index)) {
+        return add_all(state, request, where->index);
+    }
+    return ps_add_index(state, request, where->index);
+}
+
+int
+ps_fill_request(ps_state *state, const ps_where_args *where, PyArrayObject *array,
+                ps_request *request)
+{
+    static int (*const fill[])(ps_state *, const ps_where_args *, PyArrayObject *,
+                               ps_request *) = {[PS_FORM_AXIS] = fill_axis_form,
+                                                [PS_FORM_ALONG] = fill_along_form,
+                                                [PS_FORM_ND] = fill_nd_form,
+                                                [PS_FORM_AT] = fill_at_form};
+    ps_begin_request(request);
+    if (fill[where->form](state, where, array, request) < 0) {
+        return -1;
+    }
+    return ps_add_mask(state, request, where->mask);
+}

@@ -1,0 +1,34 @@
+/* The four addressings, from Python arguments to an unopened request. Shared by scatter
+ * and gather. */
+#ifndef PS_PYTHON_FORMS_H
+#define PS_PYTHON_FORMS_H
+
+#include "python/request.h"
+
+enum ps_form {
+    PS_FORM_AXIS,
+    PS_FORM_ALONG,
+    PS_FORM_ND,
+    PS_FORM_AT
+};
+
+typedef struct {
+    enum ps_form form;
+    PyObject *index;      /* index, or indices */
+    PyObject *axis;       /* axis and along forms: NULL for the default; may be None */
+    PyObject *batch_dims; /* axis and nd forms, or NULL */
+    PyObject *mask;       /* where=, or NULL */
+} ps_where_args;
+
+/* Fill view, first, batch_dims, index and mask of `request` for `array`. 0 or -1; the
+ * caller closes the request in both cases. */
+int ps_fill_request(ps_state *state, const ps_where_args *where, PyArrayObject *array,
+                    ps_request *request);
+
+/* Does the call name flat positions of an array that has no flat view? */
+bool ps_needs_flat_copy(const ps_where_args *where, PyArrayObject *array);
+
+/* The form's name as the Python helpers spell it. */
+const char *ps_form_name(enum ps_form form);
+
+#endif

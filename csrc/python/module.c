@@ -1,0 +1,438 @@
+/* The extension module pyscatter._core: its functions, its state, its start.
+ *
+ * Import does no work beyond choosing the table of kernels, interning names and finding
+ * a few NumPy objects. Public functions are exported directly, since a Python wrapper
+ * would cost a tiny call half of its time; set_docstring gives them their text from the
+ * Python modules of their families.
+ */
+#define PS_IMPORTS_NUMPY
+#include "python/core.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cpu.h"
+#include "base/pool.h"
+#include "kernels/kernels.h"
+#include "python/args.h"
+#include "python/py_gather.h"
+#include "python/py_scatter.h"
+
+ps_state *
+ps_get_state(PyObject *module)
+{
+    return PyModule_GetState(module);
+}
+
+#define HELPER_ROW(name, module) [PS_HELPER_##name] = {#name, module},
+static const struct {
+    const char *name, *module;
+} helper_rows[PS_NUM_HELPERS] = {PS_FOR_EACH_HELPER(HELPER_ROW)};
+
+PyObject *
+ps_get_helper(ps_state *state, enum ps_helper helper)
+{
+    if (state->helper[helper] == NULL) {
+        PyObject *const module = PyImport_ImportModule(helper_rows[helper].module);
+        if (module == NULL) {
+            return NULL;
+        }
+        state->helper[helper] =
+                PyObject_GetAttrString(module, helper_rows[helper].name);
+        Py_DECREF(module);
+    }
+    return state->helper[helper];
+}
+
+/* ---- threads ---- */
+
+/* The first number of a comma list in an environment variable, or 0. */
+static int
+threads_from(const char *variable)
+{
+    const char *const text = getenv(variable);
+    const long number = text != NULL ? strtol(text, NULL, 10) : 0;
+    return number > 0 ? (int)(number < 1024 ? number : 1024) : 0;
+}
+
+static int
+default_threads(void)
+{
+    int threads = threads_from("PYSCATTER_NUM_THREADS");
+    if (threads == 0) {
+        threads = threads_from("OMP_NUM_THREADS");
+    }
+    return threads > 0 ? threads : ps_processor_count();
+}
+
+int
+ps_threads(ps_state *state)
+{
+    PyObject *value = NULL;
+    if (PyContextVar_Get(state->threads_var, NULL, &value) < 0) {
+        return -1;
+    }
+    if (value != NULL) {
+        const long threads = PyLong_AsLong(value);
+        Py_DECREF(value);
+        return threads == -1 && PyErr_Occurred() ? -1 : (int)threads;
+    }
+    if (state->threads == 0) {
+        state->threads = default_threads();
+    }
+    return state->threads;
+}
+
+static PyObject *
+get_threads(PyObject *module, PyObject *unused)
+{
+    (void)unused;
+    const int threads = ps_threads(ps_get_state(module));
+    return threads < 0 ? NULL : PyLong_FromLong(threads);
+}
+
+static PyObject *
+set_threads(PyObject *module, PyObject *argument)
+{
+    ps_state *const state = ps_get_state(module);
+    const long threads = PyLong_AsLong(argument);
+    if (threads == -1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    if (state->threads == 0) {
+        state->threads = default_threads();
+    }
+    const int before = state->threads;
+    state->threads = (int)threads;
+    return PyLong_FromLong(before);
+}
+
+/* ---- what was built, and hooks for tests ---- */
+
+static int
+append_row(PyObject *list, const char *family, const char *op, const char *dtype,
+           enum ps_level level)
+{
+    PyObject *const row =
+            Py_BuildValue("(ssss)", family, op, dtype, ps_level_name(level));
+    const int status = row != NULL ? PyList_Append(list, row) : -1;
+    Py_XDECREF(row);
+    return status;
+}
+
+#define OP_NAME(name, ...) [PS_##name] = #name,
+static const char *const reduction_names[PS_NUM_REDUCTIONS] = {
+        PS_FOR_EACH_REDUCTION(OP_NAME, ~)};
+#define DTYPE_NAME(name, ...) [PS_##name] = #name,
+static const char *const dtype_names[PS_NUM_ALL_DTYPES] = {
+        PS_FOR_EACH_DTYPE(DTYPE_NAME, ~) PS_FOR_EACH_STORED_DTYPE(DTYPE_NAME, ~)};
+
+static int
+append_level(PyObject *list, enum ps_level level)
+{
+    const ps_kernel_table *const kernels = ps_kernels_of(level);
+    int status = 0;
+    for (int op = 0; op < PS_NUM_REDUCTIONS; op++) {
+        for (int dtype = 0; dtype < PS_NUM_DTYPES && status == 0; dtype++) {
+            if (kernels->scatter[op][dtype] != NULL) {
+                status = append_row(list, "scatter", reduction_names[op],
+                                    dtype_names[dtype], level);
+            }
+        }
+    }
+    /* Moves are built by item size; a row for each dtype has them tested by dtype. */
+    for (int dtype = 0; dtype < PS_NUM_ALL_DTYPES && status == 0; dtype++) {
+        if (dtype != PS_NUM_DTYPES && ps_dtype_kind[dtype] != PS_KIND_PAIR) {
+            status =
+                    append_row(list, "scatter", "set", dtype_names[dtype], level) < 0 ||
+                                    append_row(list, "gather", "get",
+                                               dtype_names[dtype], level) < 0
+                            ? -1
+                            : 0;
+        }
+    }
+    return status;
+}
+
+static PyObject *
+list_kernels(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    PyObject *const list = PyList_New(0);
+    for (int level = 0; list != NULL && level < PS_NUM_LEVELS; level++) {
+        if (ps_level_available((enum ps_level)level) &&
+            append_level(list, (enum ps_level)level) < 0) {
+            Py_DECREF(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+static PyObject *
+list_levels(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    PyObject *const list = PyList_New(0);
+    for (int level = 0; list != NULL && level < PS_NUM_LEVELS; level++) {
+        PyObject *const name =
+                PyUnicode_FromString(ps_level_name((enum ps_level)level));
+        if (name != NULL && ps_level_available((enum ps_level)level)) {
+            PyList_Append(list, name);
+        }
+        Py_XDECREF(name);
+    }
+    PyObject *const tuple = list != NULL ? PyList_AsTuple(list) : NULL;
+    Py_XDECREF(list);
+    return tuple;
+}
+
+static int
+use_level(const char *name, PyObject *error, const char *source)
+{
+    const int level = ps_level_named(name);
+    if (level < 0 || !ps_level_available((enum ps_level)level)) {
+        PyErr_Format(error, "%s names the CPU level '%s', which %s", source, name,
+                     level < 0 ? "does not exist (baseline, avx2, avx512, avx512vbmi2)"
+                               : "this machine does not have");
+        return -1;
+    }
+    ps_use_level((enum ps_level)level);
+    return 0;
+}
+
+static PyObject *
+force_level(PyObject *module, PyObject *argument)
+{
+    (void)module;
+    const char *const name = PyUnicode_AsUTF8(argument);
+    const char *const before = ps_level_name(ps_current_level());
+    if (name == NULL || use_level(name, PyExc_ValueError, "force_level") < 0) {
+        return NULL;
+    }
+    return PyUnicode_FromString(before);
+}
+
+static PyObject *
+current_level(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyUnicode_FromString(ps_level_name(ps_current_level()));
+}
+
+static PyObject *
+list_algorithms(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    PyObject *const tuple = PyTuple_New(PS_NUM_ALGORITHMS - 1);
+    for (int i = 1; tuple != NULL && i < PS_NUM_ALGORITHMS; i++) {
+        PyTuple_SET_ITEM(tuple, i - 1,
+                         PyUnicode_FromString(ps_algorithm_name((enum ps_algorithm)i)));
+    }
+    return tuple;
+}
+
+static PyObject *
+force_algorithm(PyObject *module, PyObject *argument)
+{
+    (void)module;
+    int found = argument == Py_None ? 0 : -1;
+    for (int i = 1; found < 0 && PyUnicode_Check(argument) && i < PS_NUM_ALGORITHMS;
+         i++) {
+        if (PyUnicode_CompareWithASCIIString(
+                    argument, ps_algorithm_name((enum ps_algorithm)i)) == 0) {
+            found = i;
+        }
+    }
+    if (found < 0) {
+        PyErr_Format(PyExc_ValueError, "unknown algorithm %R", argument);
+        return NULL;
+    }
+    const enum ps_algorithm before = ps_force_algorithm((enum ps_algorithm)found);
+    if (before == PS_ALGORITHM_automatic) {
+        Py_RETURN_NONE;
+    }
+    return PyUnicode_FromString(ps_algorithm_name(before));
+}
+
+/* Give an exported function its docstring, once; the text lives as long as the process,
+ * as static docstrings do. */
+static PyObject *
+set_docstring(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *function;
+    const char *text;
+    if (!PyArg_ParseTuple(args, "O!s", &PyCFunction_Type, &function, &text)) {
+        return NULL;
+    }
+    PyMethodDef *const method = ((PyCFunctionObject *)function)->m_ml;
+    if (method->ml_doc == NULL) {
+        method->ml_doc = strdup(text);
+        if (method->ml_doc == NULL) {
+            return PyErr_NoMemory();
+        }
+    }
+    Py_RETURN_NONE;
+}
+
+#define FAST(name, function) \
+    {name, (PyCFunction)(void (*)(void))(function), METH_FASTCALL | METH_KEYWORDS, NULL}
+#define DROP_IN_METHOD(name, op) FAST(#name, ps_py_##name),
+
+static PyMethodDef methods[] = {FAST("scatter", ps_py_scatter),
+                                FAST("scatter_along_axis", ps_py_scatter_along_axis),
+                                FAST("scatter_nd", ps_py_scatter_nd),
+                                FAST("scatter_at", ps_py_scatter_at),
+                                FAST("gather", ps_py_gather),
+                                FAST("gather_along_axis", ps_py_gather_along_axis),
+                                FAST("gather_nd", ps_py_gather_nd),
+                                FAST("gather_at", ps_py_gather_at),
+                                PS_FOR_EACH_DROP_IN(DROP_IN_METHOD){
+                                        "get_threads", get_threads, METH_NOARGS, NULL},
+                                {"set_threads", set_threads, METH_O, NULL},
+                                {"kernels", list_kernels, METH_NOARGS, NULL},
+                                {"levels", list_levels, METH_NOARGS, NULL},
+                                {"level", current_level, METH_NOARGS, NULL},
+                                {"force_level", force_level, METH_O, NULL},
+                                {"algorithms", list_algorithms, METH_NOARGS, NULL},
+                                {"force_algorithm", force_algorithm, METH_O, NULL},
+                                {"set_docstring", set_docstring, METH_VARARGS, NULL},
+                                {NULL, NULL, 0, NULL}};
+
+/* ---- start ---- */
+
+#define NAME_TEXT(name) [PS_NAME_##name] = #name,
+static const char *const names[PS_NUM_NAMES] = {PS_FOR_EACH_NAME(NAME_TEXT)};
+
+static int
+find_numpy_objects(ps_state *state)
+{
+    static const char *const ufuncs[PS_NUM_OPS] = {[PS_add] = "add",
+                                                   [PS_sub] = "subtract",
+                                                   [PS_mul] = "multiply",
+                                                   [PS_div] = "divide",
+                                                   [PS_floor_div] = "floor_divide",
+                                                   [PS_min] = "minimum",
+                                                   [PS_max] = "maximum",
+                                                   [PS_fmin] = "fmin",
+                                                   [PS_fmax] = "fmax",
+                                                   [PS_and] = "bitwise_and",
+                                                   [PS_or] = "bitwise_or",
+                                                   [PS_xor] = "bitwise_xor"};
+    PyObject *const numpy = PyImport_ImportModule("numpy");
+    PyObject *const exceptions = PyImport_ImportModule("numpy.exceptions");
+    if (exceptions != NULL) {
+        state->axis_error = PyObject_GetAttrString(exceptions, "AxisError");
+    }
+    for (int op = 0; numpy != NULL && op < PS_NUM_OPS; op++) {
+        if (ufuncs[op] != NULL) {
+            state->ufunc[op] = PyObject_GetAttrString(numpy, ufuncs[op]);
+        }
+    }
+    Py_XDECREF(numpy);
+    Py_XDECREF(exceptions);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+/* The best level that the machine has, or the one that PYSCATTER_CPU names. */
+static int
+choose_level(void)
+{
+    const char *const forced = getenv("PYSCATTER_CPU");
+    if (forced != NULL && forced[0] != '\0') {
+        return use_level(forced, PyExc_RuntimeError, "PYSCATTER_CPU");
+    }
+    for (int level = PS_NUM_LEVELS - 1; level >= 0; level--) {
+        if (ps_level_available((enum ps_level)level)) {
+            ps_use_level((enum ps_level)level);
+            return 0;
+        }
+    }
+    return 0;
+}
+
+static int
+start(PyObject *module)
+{
+    ps_state *const state = ps_get_state(module);
+    memset(state, 0, sizeof(*state));
+    state->bfloat16_num = -1;
+    if (PyArray_ImportNumPyAPI() < 0 || choose_level() < 0 ||
+        find_numpy_objects(state) < 0) {
+        return -1;
+    }
+    for (int i = 0; i < PS_NUM_NAMES; i++) {
+        state->name[i] = PyUnicode_InternFromString(names[i]);
+        if (state->name[i] == NULL) {
+            return -1;
+        }
+    }
+    state->threads_var = PyContextVar_New("pyscatter_threads", NULL);
+    if (state->threads_var == NULL) {
+        return -1;
+    }
+    return PyModule_AddObjectRef(module, "threads_var", state->threads_var);
+}
+
+static int
+visit_state(PyObject *module, visitproc visit, void *arg)
+{
+    ps_state *const state = ps_get_state(module);
+    for (int i = 0; i < PS_NUM_HELPERS; i++) {
+        Py_VISIT(state->helper[i]);
+    }
+    for (int i = 0; i < PS_NUM_OPS; i++) {
+        Py_VISIT(state->ufunc[i]);
+    }
+    Py_VISIT(state->axis_error);
+    Py_VISIT(state->threads_var);
+    return 0;
+}
+
+static int
+clear_state(PyObject *module)
+{
+    ps_state *const state = ps_get_state(module);
+    for (int i = 0; i < PS_NUM_NAMES; i++) {
+        Py_CLEAR(state->name[i]);
+    }
+    for (int i = 0; i < PS_NUM_HELPERS; i++) {
+        Py_CLEAR(state->helper[i]);
+    }
+    for (int i = 0; i < PS_NUM_OPS; i++) {
+        Py_CLEAR(state->ufunc[i]);
+    }
+    Py_CLEAR(state->axis_error);
+    Py_CLEAR(state->threads_var);
+    return 0;
+}
+
+static void
+free_state(void *module)
+{
+    clear_state(module);
+}
+
+static PyModuleDef_Slot slots[] = {
+        {Py_mod_exec, start},
+#if PY_VERSION_HEX >= 0x030c00f0
+        {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+        {0, NULL}};
+
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                                        .m_name = "pyscatter._core",
+                                        .m_doc = "The C side of pyscatter.",
+                                        .m_size = sizeof(ps_state),
+                                        .m_methods = methods,
+                                        .m_slots = slots,
+                                        .m_traverse = visit_state,
+                                        .m_clear = clear_state,
+                                        .m_free = free_state};
+
+PyMODINIT_FUNC
+PyInit__core(void)
+{
+    return PyModuleDef_Init(&definition);
+}

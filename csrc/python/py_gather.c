@@ -1,0 +1,378 @@
+/* The binding of the gather family: four addressings.
+ *
+ * The op writes to a native C-ordered array of the source's dtype: a fresh one, or out=
+ * where it is one and shares no memory with the inputs. Any other out= receives a copy
+ * at the end, under same_kind casting. Objects go through a helper.
+ */
+#include "python/py_gather.h"
+
+#include <string.h>
+
+#include "base/sizes.h"
+#include "ops/values.h"
+#include "python/args.h"
+#include "python/arrays.h"
+#include "python/forms.h"
+#include "python/values.h"
+
+typedef struct {
+    ps_state *state;
+    const ps_where_args *where;
+    enum ps_mode mode;
+    PyObject *fill_value, *out;
+    PyArrayObject *source; /* owned */
+    PyArrayObject *result; /* owned: what the op writes to */
+    enum ps_dtype dtype;
+    ps_request request;
+    char *fill; /* PyMem, one item of the result's dtype */
+} gather_work;
+
+/* The bytes of fill_value as a number of the source's dtype, under the rules for
+ * values. */
+static int
+fill_with_number(gather_work *work)
+{
+    ps_incoming incoming;
+    int status = ps_take_values(work->state, work->fill_value, work->source,
+                                work->dtype, NPY_SAME_KIND_CASTING, &incoming);
+    if (status == 0) {
+        status = ps_broadcast_values(&incoming, 0, NULL, "one item");
+    }
+    if (status == 0) {
+        const ps_values *const view = &incoming.view;
+        ps_convert(work->dtype, work->fill, view->dtype, view->itemsize, view->swapped,
+                   view->data, 0, 1);
+        if (ps_is_swapped(work->source)) {
+            ps_convert(work->dtype, work->fill, work->dtype,
+                       PyArray_ITEMSIZE(work->source), true, work->fill, 0, 1);
+        }
+    }
+    ps_close_values(&incoming);
+    return status;
+}
+
+/* The same by NumPy's assignment: times, strings and records. */
+static int
+fill_with_object(gather_work *work)
+{
+    PyArray_Descr *const descr = PyArray_DESCR(work->source);
+    Py_INCREF(descr);
+    PyArrayObject *const item = (PyArrayObject *)PyArray_Zeros(0, NULL, descr, 0);
+    if (item == NULL) {
+        return -1;
+    }
+    const int status = PyArray_CopyObject(item, work->fill_value);
+    memcpy(work->fill, PyArray_DATA(item), (size_t)PyArray_ITEMSIZE(item));
+    Py_DECREF(item);
+    return status;
+}
+
+/* One item, in the source's byte order, for entries that name nothing; by default the
+ * dtype's zero: 0, False, NaT. */
+static int
+make_fill(gather_work *work)
+{
+    const size_t nbytes = (size_t)PyArray_ITEMSIZE(work->source);
+    work->fill = PyMem_Calloc(1, nbytes + 1);
+    if (work->fill == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    if (work->fill_value == NULL || work->fill_value == Py_None) {
+        if (work->dtype ==
+            PS_t64) { /* NaT: only the sign bit, at whichever end it is */
+            work->fill[ps_is_swapped(work->source) ? 0 : nbytes - 1] = (char)0x80;
+        }
+        return 0;
+    }
+    return work->dtype == PS_raw || work->dtype == PS_t64 ? fill_with_object(work)
+                                                          : fill_with_number(work);
+}
+
+/* May the op write into out= itself? */
+static bool
+can_write_into(const gather_work *work, PyArrayObject *out)
+{
+    const ps_request *const request = &work->request;
+    if (!PyArray_ISCARRAY(out) || work->dtype == PS_raw ||
+        !PyArray_EquivTypes(PyArray_DESCR(out), PyArray_DESCR(work->source)) ||
+        ps_extents_meet(out, work->source)) {
+        return false;
+    }
+    for (int m = 0; m < request->n_index; m++) {
+        if (ps_extents_meet(out, request->index[m])) {
+            return false;
+        }
+    }
+    return request->mask == NULL || !ps_extents_meet(out, request->mask);
+}
+
+static int
+check_out(const gather_work *work, PyObject *object)
+{
+    if (ps_require_array(work->state, object, "out") < 0) {
+        return -1;
+    }
+    PyArrayObject *const out = (PyArrayObject *)object;
+    const ps_request *const request = &work->request;
+    enum ps_dtype unused;
+    if (ps_storage_of(work->state, out, &unused) < 0) {
+        return -1;
+    }
+    if (PyArray_NDIM(out) != request->result_ndim ||
+        !PyArray_CompareLists(PyArray_DIMS(out), request->result_shape,
+                              request->result_ndim)) {
+        PyObject *const wanted =
+                PyArray_IntTupleFromIntp(request->result_ndim, request->result_shape);
+        PyObject *const own =
+                PyArray_IntTupleFromIntp(PyArray_NDIM(out), PyArray_DIMS(out));
+        if (wanted != NULL && own != NULL) {
+            PyErr_Format(PyExc_ValueError, "out has shape %R; expected %R", own,
+                         wanted);
+        }
+        Py_XDECREF(wanted);
+        Py_XDECREF(own);
+        return -1;
+    }
+    if (!PyArray_CanCastTypeTo(PyArray_DESCR(work->source), PyArray_DESCR(out),
+                               NPY_SAME_KIND_CASTING)) {
+        PyErr_Format(PyExc_TypeError, "cannot cast from dtype %S to out's %S",
+                     (PyObject *)PyArray_DESCR(work->source),
+                     (PyObject *)PyArray_DESCR(out));
+        return -1;
+    }
+    return ps_require_writeable(out);
+}
+
+/* The array that the op writes to; *is_private unless it is the caller's. */
+static int
+open_result(gather_work *work, bool *is_private)
+{
+    const ps_request *const request = &work->request;
+    *is_private = true;
+    if (work->out != NULL && work->out != Py_None) {
+        if (check_out(work, work->out) < 0) {
+            return -1;
+        }
+        if (can_write_into(work, (PyArrayObject *)work->out)) {
+            work->result = (PyArrayObject *)Py_NewRef(work->out);
+            *is_private = false;
+            return 0;
+        }
+    }
+    /* Strings keep their byte order, which numbers lose; finish() makes them native. */
+    PyArray_Descr *descr = PyArray_DESCR(work->source);
+    Py_INCREF(descr);
+    if (work->dtype != PS_raw && ps_is_swapped(work->source)) {
+        Py_SETREF(descr, PyArray_DescrNewByteorder(descr, NPY_NATIVE));
+    }
+    work->result = descr == NULL ? NULL
+                                 : (PyArrayObject *)PyArray_NewFromDescr(
+                                           &PyArray_Type, descr, request->result_ndim,
+                                           request->result_shape, NULL, NULL, 0, NULL);
+    return work->result != NULL ? 0 : -1;
+}
+
+static ps_status
+run_gather(void *call, ps_run *run)
+{
+    return ps_gather(call, run);
+}
+
+static int
+run_work(gather_work *work, bool is_private)
+{
+    ps_request *const request = &work->request;
+    const int64_t itemsize = PyArray_ITEMSIZE(work->source);
+    ps_bind_result(request, PyArray_STRIDES(work->result));
+    ps_gather_call call = {.address = request->address,
+                           .rows = request->rows,
+                           .fill = work->fill,
+                           .is_private = is_private};
+    call.source =
+            (ps_target){.data = PyArray_BYTES(request->view),
+                        .dtype = work->dtype,
+                        .itemsize = itemsize,
+                        .swapped = work->dtype != PS_raw && ps_is_swapped(work->source),
+                        .aligned = PyArray_ISALIGNED(request->view)};
+    call.out = (ps_values){.data = PyArray_BYTES(work->result),
+                           .dtype = work->dtype,
+                           .itemsize = itemsize,
+                           .entry_strides = request->entry_strides,
+                           .aligned = true};
+    int64_t row_count = 0, nbytes = 0;
+    if (!ps_count(call.rows.ndim, call.rows.shape, &row_count) ||
+        __builtin_mul_overflow(2 * itemsize, row_count, &nbytes) ||
+        __builtin_mul_overflow(nbytes + 8, call.address.n, &nbytes)) {
+        nbytes = INT64_MAX;
+    }
+    const ps_status status = ps_run_op(work->state, run_gather, &call, nbytes);
+    return ps_raise(work->state, status, request->index_name);
+}
+
+/* Strings and records of foreign byte order become native. */
+static PyObject *
+native_result(PyArrayObject *result)
+{
+    PyArray_Descr *const native =
+            PyArray_DescrNewByteorder(PyArray_DESCR(result), NPY_NATIVE);
+    if (native == NULL) {
+        return NULL;
+    }
+    if (PyArray_EquivTypes(native, PyArray_DESCR(result))) {
+        Py_DECREF(native);
+        return Py_NewRef((PyObject *)result);
+    }
+    return PyArray_CastToType(result, native, 0);
+}
+
+/* out= that could not be written into receives a copy. */
+static PyObject *
+finish(gather_work *work)
+{
+    PyObject *const result = (PyObject *)work->result;
+    if (work->out != NULL && work->out != Py_None && work->out != result) {
+        if (PyArray_CopyInto((PyArrayObject *)work->out, work->result) < 0) {
+            return NULL;
+        }
+        return Py_NewRef(work->out);
+    }
+    return work->dtype == PS_raw ? native_result(work->result) : Py_NewRef(result);
+}
+
+static PyObject *
+run_by_helper(const gather_work *work, PyObject *a)
+{
+    static const char *const modes[] = {"raise", "drop", "clip", "wrap", "fill"};
+    const ps_where_args *const where = work->where;
+    PyObject *const function = ps_get_helper(work->state, PS_HELPER_gather_objects);
+    PyObject *const none = Py_None;
+    if (function == NULL) {
+        return NULL;
+    }
+    return PyObject_CallFunction(
+            function, "sOOOOOsOO", ps_form_name(where->form), a, where->index,
+            where->axis ? where->axis : Py_NotImplemented,
+            where->batch_dims ? where->batch_dims : none,
+            where->mask ? where->mask : none, modes[work->mode],
+            work->fill_value ? work->fill_value : none, work->out ? work->out : none);
+}
+
+static PyObject *
+gather_form(gather_work *work, PyObject *a)
+{
+    PyObject *result = NULL;
+    bool is_private;
+    work->result = NULL;
+    work->fill = NULL;
+    ps_begin_request(&work->request);
+    work->source = ps_as_array(work->state, a, "a");
+    if (work->source == NULL) {
+        return NULL;
+    }
+    const int storage = ps_storage_of(work->state, work->source, &work->dtype);
+    if (storage < 0) {
+        goto finish;
+    }
+    if (storage == PS_STORED_OBJECTS) {
+        result = run_by_helper(work, a);
+        goto finish;
+    }
+    const bool fills = work->mode == PS_MODE_DROP || work->mode == PS_MODE_FILL ||
+                       (work->where->mask != NULL && work->where->mask != Py_None);
+    if (ps_fill_request(work->state, work->where, work->source, &work->request) < 0 ||
+        ps_open_request(&work->request, work->mode) < 0 ||
+        (fills && make_fill(work) < 0) || open_result(work, &is_private) < 0) {
+        goto finish;
+    }
+    if (run_work(work, is_private) == 0) {
+        result = finish(work);
+    }
+finish:
+    ps_close_request(&work->request);
+    PyMem_Free(work->fill);
+    Py_XDECREF(work->result);
+    Py_DECREF(work->source);
+    return result;
+}
+
+/* Every signature: a, index, then the names below in this order where they exist. */
+static PyObject *
+call_form(PyObject *module, const ps_signature *signature, enum ps_form form,
+          PyObject *const *args, Py_ssize_t n_args, PyObject *keywords)
+{
+    PyObject *slot[PS_NUM_NAMES];
+    gather_work work;
+    work.state = ps_get_state(module);
+    work.mode = PS_MODE_RAISE;
+    if (ps_parse(work.state, signature, args, n_args, keywords, slot) < 0) {
+        return NULL;
+    }
+    const int n = signature->n_names;
+    ps_where_args where = {.form = form, .index = slot[1], .mask = slot[n - 4]};
+    for (int i = 2; i < n - 4; i++) {
+        if (signature->names[i] == PS_NAME_axis) {
+            where.axis = slot[i] == Py_Ellipsis ? NULL : slot[i]; /* "the default" */
+        }
+        else {
+            where.batch_dims = slot[i];
+        }
+    }
+    work.where = &where;
+    work.fill_value = slot[n - 2];
+    work.out = slot[n - 1];
+    if (ps_to_mode(slot[n - 3], true, &work.mode) < 0) {
+        return NULL;
+    }
+    return gather_form(&work, slot[0]);
+}
+
+#define OPTION_NAMES PS_NAME_where, PS_NAME_mode, PS_NAME_fill_value, PS_NAME_out
+
+PyObject *
+ps_py_gather(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
+             PyObject *keywords)
+{
+    static const ps_signature signature = {
+            "gather",
+            8,
+            3,
+            2,
+            {PS_NAME_a, PS_NAME_index, PS_NAME_axis, PS_NAME_batch_dims, OPTION_NAMES}};
+    return call_form(module, &signature, PS_FORM_AXIS, args, n_args, keywords);
+}
+
+PyObject *
+ps_py_gather_along_axis(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
+                        PyObject *keywords)
+{
+    static const ps_signature signature = {
+            "gather_along_axis",
+            7,
+            3,
+            2,
+            {PS_NAME_a, PS_NAME_index, PS_NAME_axis, OPTION_NAMES}};
+    return call_form(module, &signature, PS_FORM_ALONG, args, n_args, keywords);
+}
+
+PyObject *
+ps_py_gather_nd(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
+                PyObject *keywords)
+{
+    static const ps_signature signature = {
+            "gather_nd",
+            7,
+            2,
+            2,
+            {PS_NAME_a, PS_NAME_indices, PS_NAME_batch_dims, OPTION_NAMES}};
+    return call_form(module, &signature, PS_FORM_ND, args, n_args, keywords);
+}
+
+PyObject *
+ps_py_gather_at(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
+                PyObject *keywords)
+{
+    static const ps_signature signature = {
+            "gather_at", 6, 2, 2, {PS_NAME_a, PS_NAME_indices, OPTION_NAMES}};
+    return call_form(module, &signature, PS_FORM_AT, args, n_args, keywords);
+}

@@ -1,0 +1,645 @@
+/* The binding of the scatter family: four addressings and twelve drop-ins.
+ *
+ * Each call: arguments to options; a target (the caller's array, or a fresh one); a
+ * request (where) and incoming values; one op; an exception or the result. Hooks of the
+ * arguments (__array__, __index__) run while these are converted; data pointers are
+ * taken afterwards, when no more Python code can run but a signal handler's.
+ */
+#include "python/py_scatter.h"
+
+#include <string.h>
+
+#include "base/sizes.h"
+#include "kernels/kernels.h"
+#include "python/args.h"
+#include "python/arrays.h"
+#include "python/forms.h"
+#include "python/values.h"
+
+/* What a call asks for beside where. */
+typedef struct {
+    enum ps_op op;
+    enum ps_mode mode;
+    bool include_self, compensated;
+    bool is_drop_in; /* NumPy's rules where they differ: complex order */
+    NPY_CASTING casting;
+    PyObject *dtype, *out;
+} scatter_options;
+
+static const scatter_options default_options = {.op = PS_set,
+                                                .mode = PS_MODE_RAISE,
+                                                .include_self = true,
+                                                .casting = NPY_SAME_KIND_CASTING};
+
+/* A call on its way: what has to be released at its end. */
+typedef struct {
+    ps_state *state;
+    const ps_where_args *where;
+    scatter_options options;
+    PyArrayObject *target; /* owned: what the op writes to */
+    PyArrayObject *out;    /* borrowed: receives the target at the end, or NULL */
+    bool is_private;
+    enum ps_dtype dtype, accumulator;
+    ps_request request;
+    ps_incoming values;
+} scatter_work;
+
+/* ---- which op for which dtype ---- */
+
+static int
+refuse_op(enum ps_op op, PyArrayObject *array, const char *advice)
+{
+    PyErr_Format(PyExc_TypeError, "op '%s' is not defined for dtype %S%s",
+                 ps_op_name(op), (PyObject *)PyArray_DESCR(array), advice);
+    return -1;
+}
+
+/* Half types are computed in f32. */
+static enum ps_dtype
+computed_as(enum ps_dtype dtype)
+{
+    return dtype == PS_f16 || dtype == PS_bf16 ? PS_f32 : dtype;
+}
+
+static bool
+has_kernel(enum ps_op op, enum ps_dtype dtype)
+{
+    const enum ps_op reduction = op == PS_mean ? PS_add : op;
+    return dtype < PS_NUM_DTYPES &&
+           ps_kernels_of(PS_LEVEL_baseline)->scatter[reduction][dtype] != NULL;
+}
+
+static int
+check_op(const scatter_work *work, PyArrayObject *array)
+{
+    const enum ps_op op = work->options.op;
+    if (op == PS_set || op == PS_first) {
+        return 0;
+    }
+    const enum ps_dtype dtype = computed_as(work->dtype);
+    const bool is_datetime = PyArray_DESCR(array)->type_num == NPY_DATETIME;
+    const bool sums = op == PS_add || op == PS_sub || op == PS_mean;
+    const bool orders = op == PS_min || op == PS_max || op == PS_fmin || op == PS_fmax;
+    const enum ps_kind kind = dtype == PS_raw ? 0 : (enum ps_kind)ps_dtype_kind[dtype];
+    if (op == PS_div && kind == PS_KIND_INT) {
+        return refuse_op(
+                op, array,
+                " (its result is float: use floor_div, or convert the target)");
+    }
+    if (dtype == PS_raw || !has_kernel(op, dtype) || (is_datetime && sums)) {
+        return refuse_op(op, array, "");
+    }
+    if (orders && kind == PS_KIND_COMPLEX && !work->options.is_drop_in) {
+        return refuse_op(op, array, " (complex numbers have no order)");
+    }
+    return 0;
+}
+
+/* ---- the accumulator ---- */
+
+static int
+check_accumulator_cast(PyArray_Descr *from, PyArray_Descr *to, NPY_CASTING casting)
+{
+    if (PyArray_CanCastTypeTo(from, to, casting)) {
+        return 0;
+    }
+    PyErr_Format(
+            PyExc_TypeError,
+            "an accumulator does not cast from dtype %S to %S under this casting rule",
+            (PyObject *)from, (PyObject *)to);
+    return -1;
+}
+
+/* dtype=: what sums are kept in; both casts must be allowed. */
+static int
+choose_accumulator(scatter_work *work)
+{
+    const scatter_options *const options = &work->options;
+    PyArray_Descr *descr = NULL;
+    work->accumulator = computed_as(work->dtype);
+    if (options->dtype == NULL || options->dtype == Py_None) {
+        return 0;
+    }
+    if (PyArray_DescrConverter(options->dtype, &descr) != NPY_SUCCEED) {
+        return -1;
+    }
+    const enum ps_dtype wanted = computed_as(ps_dtype_of(work->state, descr));
+    PyArray_Descr *const own = PyArray_DESCR(work->target);
+    int status = 0;
+    if (wanted == PS_raw) {
+        PyErr_Format(PyExc_TypeError,
+                     "dtype= names an accumulator, a type of numbers; got "
+                     "%S",
+                     (PyObject *)descr);
+        status = -1;
+    }
+    else if (options->op != PS_set && options->op != PS_first) {
+        status =
+                check_accumulator_cast(own, descr, NPY_SAME_KIND_CASTING) < 0 ||
+                                check_accumulator_cast(descr, own, options->casting) < 0
+                        ? -1
+                        : 0;
+        if (status == 0 && (!has_kernel(options->op, wanted) ||
+                            (ps_dtype_kind[wanted] == PS_KIND_COMPLEX) !=
+                                    (ps_dtype_kind[work->dtype] == PS_KIND_COMPLEX))) {
+            PyErr_Format(PyExc_TypeError, "dtype %S cannot accumulate op '%s' for %S",
+                         (PyObject *)descr, ps_op_name(options->op), (PyObject *)own);
+            status = -1;
+        }
+        work->accumulator = wanted;
+    }
+    Py_DECREF(descr);
+    return status;
+}
+
+/* ---- the target ---- */
+
+/* A fresh native C-ordered copy of `array`, in `descr` (stolen; NULL: its own type). */
+static PyArrayObject *
+fresh_copy(PyArrayObject *array, PyArray_Descr *descr)
+{
+    if (descr == NULL) {
+        descr = PyArray_DESCR(array);
+        Py_INCREF(descr);
+    }
+    if (!PyDataType_ISNOTSWAPPED(descr) || PyDataType_HASFIELDS(descr)) {
+        Py_SETREF(descr, PyArray_DescrNewByteorder(descr, NPY_NATIVE));
+    }
+    if (descr == NULL) {
+        return NULL;
+    }
+    PyArrayObject *const copy = (PyArrayObject *)PyArray_NewFromDescr(
+            &PyArray_Type, descr, PyArray_NDIM(array), PyArray_DIMS(array), NULL, NULL,
+            0, NULL);
+    if (copy != NULL && PyArray_CopyInto(copy, array) < 0) {
+        Py_DECREF(copy);
+        return NULL;
+    }
+    return copy;
+}
+
+/* Integer and bool means are floats unless the caller's own array is to hold them. */
+static int
+open_fresh_target(scatter_work *work, PyArrayObject *array)
+{
+    PyArray_Descr *descr = NULL;
+    if (work->options.op == PS_mean &&
+        (PyArray_ISINTEGER(array) || PyArray_ISBOOL(array))) {
+        descr = PyArray_DescrFromType(NPY_DOUBLE);
+        work->dtype = PS_f64;
+    }
+    work->target = fresh_copy(array, descr);
+    work->is_private = true;
+    return work->target != NULL ? 0 : -1;
+}
+
+/* Means of integers in an integer array: floored, and only when asked for. */
+static int
+check_integer_mean(scatter_work *work, PyArrayObject *array)
+{
+    if (work->options.op != PS_mean ||
+        !(PyArray_ISINTEGER(array) || PyArray_ISBOOL(array))) {
+        return 0;
+    }
+    if (PyArray_ISBOOL(array)) {
+        return refuse_op(PS_mean, array, " in place (leave out= away for float64)");
+    }
+    if (work->options.casting != NPY_UNSAFE_CASTING) {
+        PyErr_Format(PyExc_TypeError,
+                     "means of dtype %S are float64; leave out= away, or pass "
+                     "casting=\"unsafe\" for floored integers",
+                     (PyObject *)PyArray_DESCR(array));
+        return -1;
+    }
+    work->options.dtype = NULL;
+    return 0;
+}
+
+static int
+open_in_place(scatter_work *work, PyArrayObject *array)
+{
+    if (ps_require_writeable(array) < 0 || check_integer_mean(work, array) < 0) {
+        return -1;
+    }
+    work->target = (PyArrayObject *)Py_NewRef((PyObject *)array);
+    work->is_private = false;
+    return 0;
+}
+
+/* out= is another array: a fresh one is worked on and copied there at the end, so that
+ * a failure leaves it as it was. */
+static int
+open_other_target(scatter_work *work, PyArrayObject *array)
+{
+    PyObject *const object = work->options.out;
+    if (ps_require_array(work->state, object, "out") < 0) {
+        return -1;
+    }
+    PyArrayObject *const out = (PyArrayObject *)object;
+    if (!PyArray_SAMESHAPE(out, array)) {
+        PyErr_Format(PyExc_ValueError,
+                     "out has %d dimensions or lengths other than those "
+                     "of 'a'; expected the shape of 'a'",
+                     PyArray_NDIM(out));
+        return -1;
+    }
+    if (!PyArray_CanCastTypeTo(PyArray_DESCR(array), PyArray_DESCR(out),
+                               work->options.casting)) {
+        PyErr_Format(PyExc_TypeError, "cannot cast 'a' from dtype %S to out's %S",
+                     (PyObject *)PyArray_DESCR(array), (PyObject *)PyArray_DESCR(out));
+        return -1;
+    }
+    if (ps_storage_of(work->state, out, &work->dtype) < 0 || check_op(work, out) < 0 ||
+        ps_require_writeable(out) < 0 || check_integer_mean(work, out) < 0) {
+        return -1;
+    }
+    PyArray_Descr *const descr = PyArray_DESCR(out);
+    Py_INCREF(descr);
+    work->target = fresh_copy(array, descr);
+    work->is_private = true;
+    work->out = out;
+    return work->target != NULL ? 0 : -1;
+}
+
+/* ---- running ---- */
+
+static ps_status
+run_scatter(void *call, ps_run *run)
+{
+    return ps_scatter(call, run);
+}
+
+typedef struct {
+    ps_scatter_call *call;
+    bool has_zero;
+} divisor_check;
+
+static ps_status
+run_divisor_check(void *argument, ps_run *run)
+{
+    divisor_check *const check = argument;
+    return ps_has_zero_divisor(check->call, run, &check->has_zero);
+}
+
+/* NumPy's one warning for integer division by zero, before anything is written. */
+static int
+warn_of_zeros(scatter_work *work, ps_scatter_call *call, int64_t nbytes)
+{
+    const bool divides = work->options.op == PS_floor_div &&
+                         ps_dtype_kind[work->dtype] == PS_KIND_INT;
+    if (!divides) {
+        return 0;
+    }
+    divisor_check check = {call, false};
+    const ps_status status = ps_run_op(work->state, run_divisor_check, &check, nbytes);
+    if (ps_raise(work->state, status, work->request.index_name) < 0) {
+        return -1;
+    }
+    return !check.has_zero
+                   ? 0
+                   : PyErr_WarnEx(PyExc_RuntimeWarning,
+                                  "divide by zero encountered in floor_divide", 1);
+}
+
+static const char *
+shape_formula(enum ps_form form)
+{
+    static const char *const formulas[] = {
+            [PS_FORM_AXIS] =
+                    "a.shape[:axis] + index.shape[batch_dims:] + a.shape[axis+1:]",
+            [PS_FORM_ALONG] = "index.shape broadcast against 'a' off the axis",
+            [PS_FORM_ND] =
+                    "indices.shape[:-1] + a.shape[batch_dims + indices.shape[-1]:]",
+            [PS_FORM_AT] = "a[indices].shape"};
+    return formulas[form];
+}
+
+static int64_t
+estimate_nbytes(const ps_scatter_call *call)
+{
+    int64_t row_count, nbytes;
+    if (!ps_count(call->rows.ndim, call->rows.shape, &row_count) ||
+        __builtin_mul_overflow(row_count, call->target.itemsize, &nbytes) ||
+        __builtin_mul_overflow(nbytes + 16, call->address.n, &nbytes)) {
+        return INT64_MAX;
+    }
+    return nbytes;
+}
+
+/* Everything is known: take the pointers and run. */
+static int
+run_work(scatter_work *work)
+{
+    ps_request *const request = &work->request;
+    ps_bind_result(request, work->values.strides);
+    ps_scatter_call call = {.address = request->address,
+                            .rows = request->rows,
+                            .values = work->values.view,
+                            .op = work->options.op,
+                            .accumulator = work->accumulator,
+                            .include_self = work->options.include_self,
+                            .compensated = work->options.compensated};
+    call.values.entry_strides = request->entry_strides;
+    call.target =
+            (ps_target){.data = PyArray_BYTES(request->view),
+                        .dtype = work->dtype,
+                        .itemsize = PyArray_ITEMSIZE(work->target),
+                        .swapped = work->dtype != PS_raw && ps_is_swapped(work->target),
+                        .aligned = PyArray_ISALIGNED(request->view),
+                        .is_private = work->is_private};
+    const int64_t nbytes = estimate_nbytes(&call);
+    if (warn_of_zeros(work, &call, nbytes) < 0) {
+        return -1;
+    }
+    const ps_status status = ps_run_op(work->state, run_scatter, &call, nbytes);
+    return ps_raise(work->state, status, request->index_name);
+}
+
+/* Where and values, for a target that is open. */
+static int
+run_on_target(scatter_work *work, PyObject *values)
+{
+    ps_request *const request = &work->request;
+    const bool is_move = work->options.op == PS_set || work->options.op == PS_first;
+    const enum ps_dtype type = is_move ? work->dtype : work->accumulator;
+    if (ps_fill_request(work->state, work->where, work->target, request) < 0 ||
+        ps_take_values(work->state, values, work->target, type, work->options.casting,
+                       &work->values) < 0) {
+        return -1;
+    }
+    if (!work->is_private && (ps_require_writeable(work->target) < 0 ||
+                              ps_separate_request(request, work->target) < 0 ||
+                              ps_separate_values(&work->values, work->target) < 0)) {
+        return -1;
+    }
+    if (ps_open_request(request, work->options.mode) < 0 ||
+        ps_broadcast_values(&work->values, request->result_ndim, request->result_shape,
+                            shape_formula(work->where->form)) < 0) {
+        return -1;
+    }
+    return run_work(work);
+}
+
+/* What a Python helper does instead: objects, and flat positions of strided arrays. */
+static PyObject *
+run_by_helper(const scatter_work *work, enum ps_helper helper, PyObject *a,
+              PyObject *values)
+{
+    static const char *const modes[] = {"raise", "drop", "clip", "wrap"};
+    const ps_where_args *const where = work->where;
+    PyObject *const function = ps_get_helper(work->state, helper);
+    PyObject *const none = Py_None;
+    if (function == NULL) {
+        return NULL;
+    }
+    return PyObject_CallFunction(
+            function, "sOOOOOOssOOOsO", ps_form_name(where->form), a, where->index,
+            values, where->axis ? where->axis : Py_NotImplemented,
+            where->batch_dims ? where->batch_dims : none,
+            where->mask ? where->mask : none, ps_op_name(work->options.op),
+            modes[work->options.mode], work->options.include_self ? Py_True : Py_False,
+            work->options.dtype ? work->options.dtype : none,
+            work->options.compensated ? Py_True : Py_False,
+            ps_casting_name(work->options.casting),
+            work->options.out ? work->options.out : none);
+}
+
+/* The target of a call, from a and out=. */
+static int
+open_target(scatter_work *work, PyObject *a, PyArrayObject *array)
+{
+    PyObject *const out = work->options.out;
+    if (out == NULL || out == Py_None) {
+        return open_fresh_target(work, array);
+    }
+    if (out == a && PyArray_Check(a)) {
+        return open_in_place(work, array);
+    }
+    return open_other_target(work, array);
+}
+
+static PyObject *
+finish(scatter_work *work)
+{
+    if (work->out == NULL) {
+        return Py_NewRef((PyObject *)work->target);
+    }
+    if (PyArray_CopyInto(work->out, work->target) < 0) {
+        return NULL;
+    }
+    return Py_NewRef((PyObject *)work->out);
+}
+
+/* Any scatter: the one path from arguments to result. */
+static PyObject *
+scatter_form(scatter_work *work, PyObject *a, PyObject *values)
+{
+    work->target = NULL;
+    work->out = NULL;
+    work->values.array = NULL;
+    ps_begin_request(&work->request);
+    PyArrayObject *const array = ps_as_array(work->state, a, "a");
+    PyObject *result = NULL;
+    if (array == NULL) {
+        return NULL;
+    }
+    const int storage = ps_storage_of(work->state, array, &work->dtype);
+    if (storage < 0 || (storage != PS_STORED_OBJECTS && check_op(work, array) < 0)) {
+        goto finish;
+    }
+    if (storage == PS_STORED_OBJECTS) {
+        result = run_by_helper(work, PS_HELPER_scatter_objects, a, values);
+        goto finish;
+    }
+    if (open_target(work, a, array) < 0) {
+        goto finish;
+    }
+    if (ps_needs_flat_copy(work->where, work->target)) {
+        result = run_by_helper(work, PS_HELPER_scatter_flat, a, values);
+        goto finish;
+    }
+    if (choose_accumulator(work) < 0) {
+        goto finish;
+    }
+    if (work->options.op == PS_mean && ps_dtype_kind[work->dtype] == PS_KIND_INT) {
+        work->accumulator = PyArray_ISSIGNED(work->target) ? PS_i64 : PS_u64;
+    }
+    if (run_on_target(work, values) == 0) {
+        result = finish(work);
+    }
+finish:
+    ps_close_request(&work->request);
+    ps_close_values(&work->values);
+    Py_XDECREF(work->target);
+    Py_DECREF(array);
+    return result;
+}
+
+/* ---- the public functions ---- */
+
+/* Options in the order in which every signature ends. */
+static int
+take_options(ps_state *state, PyObject *const *slot, scatter_options *options)
+{
+    *options = default_options;
+    options->dtype = slot[3];
+    options->out = slot[6];
+    if (ps_to_op(state, slot[0], &options->op) < 0 ||
+        ps_to_mode(slot[1], false, &options->mode) < 0 ||
+        ps_to_bool(slot[2], "include_self", &options->include_self) < 0 ||
+        ps_to_bool(slot[4], "compensated", &options->compensated) < 0 ||
+        ps_to_casting(slot[5], &options->casting) < 0) {
+        return -1;
+    }
+    const bool sums =
+            options->op == PS_add || options->op == PS_sub || options->op == PS_mean;
+    if (options->compensated && !sums) {
+        PyErr_Format(PyExc_ValueError,
+                     "compensated= goes with add, sub and mean, not '%s'",
+                     ps_op_name(options->op));
+        return -1;
+    }
+    return 0;
+}
+
+#define OPTION_NAMES                                               \
+    PS_NAME_op, PS_NAME_mode, PS_NAME_include_self, PS_NAME_dtype, \
+            PS_NAME_compensated, PS_NAME_casting, PS_NAME_out
+
+static PyObject *
+call_form(PyObject *module, const ps_signature *signature, enum ps_form form,
+          PyObject *const *args, Py_ssize_t n_args, PyObject *keywords)
+{
+    PyObject *slot[PS_NUM_NAMES];
+    scatter_work work;
+    work.state = ps_get_state(module);
+    if (ps_parse(work.state, signature, args, n_args, keywords, slot) < 0) {
+        return NULL;
+    }
+    /* slots: a, index, values, where, the options, axis and batch_dims where they exist
+     */
+    ps_where_args where = {.form = form, .index = slot[1]};
+    PyObject *option[7] = {NULL};
+    for (int i = 3; i < signature->n_names; i++) {
+        switch (signature->names[i]) {
+            case PS_NAME_axis: /* the signature shows ... for "the default" */
+                where.axis = slot[i] == Py_Ellipsis ? NULL : slot[i];
+                break;
+            case PS_NAME_batch_dims:
+                where.batch_dims = slot[i];
+                break;
+            case PS_NAME_where:
+                where.mask = slot[i];
+                break;
+            default:
+                option[i - (signature->n_names - 7)] = slot[i];
+        }
+    }
+    work.where = &where;
+    if (take_options(work.state, option, &work.options) < 0) {
+        return NULL;
+    }
+    return scatter_form(&work, slot[0], slot[2]);
+}
+
+PyObject *
+ps_py_scatter(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
+              PyObject *keywords)
+{
+    static const ps_signature signature = {
+            "scatter",
+            13,
+            4,
+            3,
+            {PS_NAME_a, PS_NAME_index, PS_NAME_values, PS_NAME_axis, PS_NAME_batch_dims,
+             PS_NAME_where, OPTION_NAMES}};
+    return call_form(module, &signature, PS_FORM_AXIS, args, n_args, keywords);
+}
+
+PyObject *
+ps_py_scatter_along_axis(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
+                         PyObject *keywords)
+{
+    static const ps_signature signature = {"scatter_along_axis",
+                                           12,
+                                           4,
+                                           3,
+                                           {PS_NAME_a, PS_NAME_index, PS_NAME_values,
+                                            PS_NAME_axis, PS_NAME_where, OPTION_NAMES}};
+    return call_form(module, &signature, PS_FORM_ALONG, args, n_args, keywords);
+}
+
+PyObject *
+ps_py_scatter_nd(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
+                 PyObject *keywords)
+{
+    static const ps_signature signature = {
+            "scatter_nd",
+            12,
+            3,
+            3,
+            {PS_NAME_a, PS_NAME_indices, PS_NAME_values, PS_NAME_batch_dims,
+             PS_NAME_where, OPTION_NAMES}};
+    return call_form(module, &signature, PS_FORM_ND, args, n_args, keywords);
+}
+
+PyObject *
+ps_py_scatter_at(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
+                 PyObject *keywords)
+{
+    static const ps_signature signature = {
+            "scatter_at",
+            11,
+            3,
+            3,
+            {PS_NAME_a, PS_NAME_indices, PS_NAME_values, PS_NAME_where, OPTION_NAMES}};
+    return call_form(module, &signature, PS_FORM_AT, args, n_args, keywords);
+}
+
+/* A drop-in for ufunc.at: in place, returns None. */
+static PyObject *
+drop_in(PyObject *module, const ps_signature *signature, enum ps_op op,
+        PyObject *const *args, Py_ssize_t n_args, PyObject *keywords)
+{
+    PyObject *slot[PS_NUM_NAMES];
+    scatter_work work;
+    work.state = ps_get_state(module);
+    if (ps_parse(work.state, signature, args, n_args, keywords, slot) < 0 ||
+        ps_require_array(work.state, slot[0], "a") < 0) {
+        return NULL;
+    }
+    const bool is_axis_form = slot[3] != NULL && slot[3] != Py_None;
+    const ps_where_args where = {.form = is_axis_form ? PS_FORM_AXIS : PS_FORM_AT,
+                                 .index = slot[1],
+                                 .axis = is_axis_form ? slot[3] : NULL,
+                                 .mask = slot[5]};
+    work.where = &where;
+    work.options = default_options;
+    work.options.op = op;
+    work.options.out = slot[0];
+    work.options.is_drop_in = true;
+    if (ps_to_mode(slot[4], false, &work.options.mode) < 0) {
+        return NULL;
+    }
+    PyObject *const result = scatter_form(&work, slot[0], slot[2]);
+    if (result == NULL) {
+        return NULL;
+    }
+    Py_DECREF(result);
+    Py_RETURN_NONE;
+}
+
+#define DEFINE_DROP_IN(name, op)                                                       \
+    PyObject *ps_py_##name(PyObject *module, PyObject *const *args, Py_ssize_t n_args, \
+                           PyObject *keywords)                                         \
+    {                                                                                  \
+        static const ps_signature signature = {                                        \
+                #name,                                                                 \
+                6,                                                                     \
+                3,                                                                     \
+                3,                                                                     \
+                {PS_NAME_a, PS_NAME_indices, PS_NAME_b, PS_NAME_axis, PS_NAME_mode,    \
+                 PS_NAME_where}};                                                      \
+        return drop_in(module, &signature, op, args, n_args, keywords);                \
+    }
+PS_FOR_EACH_DROP_IN(DEFINE_DROP_IN)

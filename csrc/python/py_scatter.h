@@ -1,0 +1,33 @@
+/* The functions of the scatter family, for module.c. */
+#ifndef PS_PYTHON_PY_SCATTER_H
+#define PS_PYTHON_PY_SCATTER_H
+
+#include "python/core.h"
+
+/* clang-format off */
+
+/* Drop-ins for ufunc.at: name, op. */
+#define PS_FOR_EACH_DROP_IN(X)                                              \
+    X(add_at, PS_add) X(subtract_at, PS_sub) X(multiply_at, PS_mul)         \
+    X(divide_at, PS_div) X(floor_divide_at, PS_floor_div)                   \
+    X(minimum_at, PS_min) X(maximum_at, PS_max)                             \
+    X(fmin_at, PS_fmin) X(fmax_at, PS_fmax)                                 \
+    X(bitwise_and_at, PS_and) X(bitwise_or_at, PS_or) X(bitwise_xor_at, PS_xor)
+
+/* clang-format on */
+
+PyObject *ps_py_scatter(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
+                        PyObject *keywords);
+PyObject *ps_py_scatter_along_axis(PyObject *module, PyObject *const *args,
+                                   Py_ssize_t n_args, PyObject *keywords);
+PyObject *ps_py_scatter_nd(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
+                           PyObject *keywords);
+PyObject *ps_py_scatter_at(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
+                           PyObject *keywords);
+
+#define PS_DECLARE_DROP_IN(name, op)                                                   \
+    PyObject *ps_py_##name(PyObject *module, PyObject *const *args, Py_ssize_t n_args, \
+                           PyObject *keywords);
+PS_FOR_EACH_DROP_IN(PS_DECLARE_DROP_IN)
+
+#endif

@@ -1,0 +1,47 @@
+/* From a status to an exception: the only place that words what ops found. Messages
+ * have NumPy's form and add the position. */
+#include "python/core.h"
+
+static void
+raise_bad_index(ps_status status, const char *index_name)
+{
+    PyObject *const value =
+            status.is_unsigned ? PyLong_FromUnsignedLongLong((uint64_t)status.value)
+                               : PyLong_FromLongLong(status.value);
+    if (value != NULL) {
+        PyErr_Format(PyExc_IndexError,
+                     "index %S is out of bounds for axis %d with size %lld "
+                     "(position %lld of %lld in '%s')",
+                     value, status.axis, (long long)status.size,
+                     (long long)status.position, (long long)status.total, index_name);
+        Py_DECREF(value);
+    }
+}
+
+int
+ps_raise(ps_state *state, ps_status status, const char *index_name)
+{
+    (void)state;
+    switch (status.code) {
+        case PS_OK:
+            return 0;
+        case PS_NO_MEMORY:
+            PyErr_NoMemory();
+            break;
+        case PS_INTERRUPTED: /* the handler's exception is set */
+            break;
+        case PS_INDEX_BAD:
+            raise_bad_index(status, index_name);
+            break;
+        case PS_INDEX_CHANGED:
+            PyErr_SetString(
+                    PyExc_RuntimeError,
+                    "index changed during the call (another thread wrote to it)");
+            break;
+        case PS_TOO_LARGE:
+            PyErr_SetString(PyExc_ValueError,
+                            "the number of elements does not fit in 64 bits");
+            break;
+    }
+    return -1;
+}

@@ -1,0 +1,476 @@
+/* A call's "where" (contract in request.h). */
+#include "python/request.h"
+
+#include <string.h>
+
+#include "base/sizes.h"
+#include "python/arrays.h"
+
+void
+ps_begin_request(ps_request *request)
+{
+    request->view = NULL;
+    request->n_index = 0;
+    request->first = 0;
+    request->batch_dims = 0;
+    request->is_along = false;
+    request->along_axis = 0;
+    request->tuples = NULL;
+    request->mask = NULL;
+    request->index_name = "index";
+    request->block = NULL;
+}
+
+void
+ps_close_request(ps_request *request)
+{
+    Py_XDECREF(request->view);
+    for (int m = 0; request->tuples == NULL && m < request->n_index; m++) {
+        Py_DECREF(request->index[m]);
+    }
+    Py_XDECREF(request->tuples);
+    Py_XDECREF(request->mask);
+    PyMem_Free(request->block);
+}
+
+/* An empty list or an empty float array is an empty index; other non-integers are not.
+ */
+static int
+check_index_dtype(const ps_request *request, PyArrayObject *index)
+{
+    if (ps_index_type_of(index) >= 0) {
+        return 0;
+    }
+    const char *const advice = PyArray_ISBOOL(index)
+                                       ? "expected integers (a mask goes through "
+                                         "np.flatnonzero, or scatter_at)"
+                                       : "expected integers (use .astype(np.intp) if "
+                                         "the values are whole)";
+    PyErr_Format(PyExc_TypeError, "'%s' has dtype %S; %s", request->index_name,
+                 (PyObject *)PyArray_DESCR(index), advice);
+    return -1;
+}
+
+/* `object` as an array of integers; a new reference. */
+static PyArrayObject *
+as_index(ps_state *state, ps_request *request, PyObject *object)
+{
+    PyArrayObject *index = ps_as_array(state, object, request->index_name);
+    if (index == NULL) {
+        return NULL;
+    }
+    if (!PyArray_Check(object) && PyArray_SIZE(index) == 0 &&
+        ps_index_type_of(index) < 0) {
+        PyArrayObject *const empty = (PyArrayObject *)PyArray_CastToType(
+                index, PyArray_DescrFromType(NPY_INTP), 0);
+        Py_SETREF(index, empty);
+    }
+    if (index != NULL && check_index_dtype(request, index) < 0) {
+        Py_CLEAR(index);
+    }
+    return index;
+}
+
+int
+ps_add_index(ps_state *state, ps_request *request, PyObject *object)
+{
+    PyArrayObject *const index = as_index(state, request, object);
+    if (index == NULL) {
+        return -1;
+    }
+    if (request->n_index == PS_MAX_DIMS) {
+        PyErr_Format(PyExc_IndexError, "too many indices: at most %d", PS_MAX_DIMS);
+        Py_DECREF(index);
+        return -1;
+    }
+    request->index[request->n_index++] = index;
+    return 0;
+}
+
+int
+ps_add_tuples(ps_state *state, ps_request *request, PyObject *object)
+{
+    PyArrayObject *const tuples = as_index(state, request, object);
+    if (tuples == NULL) {
+        return -1;
+    }
+    request->tuples = tuples;
+    const int ndim = PyArray_NDIM(tuples);
+    const int room = PyArray_NDIM(request->view) - request->first;
+    if (ndim < 1) {
+        PyErr_SetString(PyExc_ValueError,
+                        "'indices' has no axis that could hold index tuples");
+        return -1;
+    }
+    const npy_intp depth = PyArray_DIM(tuples, ndim - 1);
+    if (depth > room) {
+        PyErr_Format(
+                PyExc_ValueError,
+                "index tuples of length %zd do not fit 'a' with %d axes to index; did "
+                "you mean indices[..., None]?",
+                depth, room);
+        return -1;
+    }
+    request->n_index = (int)depth;
+    for (int m = 0; m < request->n_index; m++) {
+        request->index[m] = tuples;
+    }
+    return 0;
+}
+
+int
+ps_add_mask(ps_state *state, ps_request *request, PyObject *object)
+{
+    if (object == NULL || object == Py_None) {
+        return 0;
+    }
+    request->mask = ps_as_array(state, object, "where");
+    if (request->mask == NULL) {
+        return -1;
+    }
+    if (!PyArray_ISBOOL(request->mask)) {
+        PyErr_Format(PyExc_TypeError, "'where' has dtype %S; expected bool",
+                     (PyObject *)PyArray_DESCR(request->mask));
+        return -1;
+    }
+    return 0;
+}
+
+/* "(2, 3)" as a new string object. */
+static PyObject *
+shape_text(int ndim, const npy_intp *shape)
+{
+    PyObject *const tuple = PyArray_IntTupleFromIntp(ndim, shape);
+    PyObject *const text = tuple != NULL ? PyObject_Repr(tuple) : NULL;
+    Py_XDECREF(tuple);
+    return text;
+}
+
+static int
+raise_shapes(PyObject *type, const char *format, int ndim, const npy_intp *shape,
+             int other_ndim, const npy_intp *other)
+{
+    PyObject *const one = shape_text(ndim, shape);
+    PyObject *const two = shape_text(other_ndim, other);
+    if (one != NULL && two != NULL) {
+        PyErr_Format(type, format, one, two);
+    }
+    Py_XDECREF(one);
+    Py_XDECREF(two);
+    return -1;
+}
+
+/* ---- entry shape ---- */
+
+/* Broadcast one more shape into the entry shape. */
+static int
+broadcast_shape(int *ndim, int64_t *shape, int other_ndim, const npy_intp *other)
+{
+    if (other_ndim > *ndim) {
+        memmove(shape + (other_ndim - *ndim), shape, (size_t)*ndim * sizeof(int64_t));
+        for (int i = 0; i < other_ndim - *ndim; i++) {
+            shape[i] = 1;
+        }
+        *ndim = other_ndim;
+    }
+    for (int i = 0; i < other_ndim; i++) {
+        int64_t *const length = &shape[*ndim - other_ndim + i];
+        if (*length == 1) {
+            *length = other[i];
+        }
+        else if (other[i] != 1 && other[i] != *length) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int
+find_entry_shape(ps_request *request)
+{
+    int ndim = 0;
+    int64_t *const shape = request->entry_shape;
+    if (request->tuples != NULL) {
+        ndim = PyArray_NDIM(request->tuples) - 1;
+        for (int i = 0; i < ndim; i++) {
+            shape[i] = PyArray_DIM(request->tuples, i);
+        }
+    }
+    for (int m = 0; request->tuples == NULL && m < request->n_index; m++) {
+        PyArrayObject *const index = request->index[m];
+        if (broadcast_shape(&ndim, shape, PyArray_NDIM(index), PyArray_DIMS(index)) <
+            0) {
+            return raise_shapes(
+                    PyExc_IndexError,
+                    "shape mismatch: indexing arrays could not be broadcast "
+                    "together with shapes %U %U",
+                    PyArray_NDIM(request->index[0]), PyArray_DIMS(request->index[0]),
+                    PyArray_NDIM(index), PyArray_DIMS(index));
+        }
+    }
+    request->address.ndim = ndim;
+    return 0;
+}
+
+/* The along form: entries have the index's length along the axis and the broadcast of
+ * both elsewhere, where each target axis is linked to its entry axis. */
+static int
+link_along(ps_request *request)
+{
+    PyArrayObject *const view = request->view, *const index = request->index[0];
+    const int ndim = PyArray_NDIM(view);
+    if (PyArray_NDIM(index) != ndim) {
+        PyErr_Format(PyExc_ValueError,
+                     "'index' has %d dimensions; expected %d, as many as 'a'",
+                     PyArray_NDIM(index), ndim);
+        return -1;
+    }
+    for (int i = 0; i < ndim; i++) {
+        const npy_intp own = PyArray_DIM(index, i), other = PyArray_DIM(view, i);
+        if (i == request->along_axis) {
+            request->link[i] = 0;
+            request->entry_shape[i] = own;
+            continue;
+        }
+        if (own != other && own != 1 && other != 1) {
+            return raise_shapes(
+                    PyExc_ValueError,
+                    "'index' has shape %U; expected to broadcast against %U "
+                    "off the axis",
+                    ndim, PyArray_DIMS(index), ndim, PyArray_DIMS(view));
+        }
+        request->entry_shape[i] = own == 1 ? other : own;
+        request->link[i] = other == 1 ? 0 : PyArray_STRIDE(view, i);
+    }
+    request->address.ndim = ndim;
+    return 0;
+}
+
+static int
+link_batches(ps_request *request)
+{
+    PyArrayObject *const view = request->view;
+    for (int i = 0; i < request->address.ndim; i++) {
+        request->link[i] = 0;
+    }
+    for (int i = 0; i < request->batch_dims; i++) {
+        if (request->entry_shape[i] != PyArray_DIM(view, i)) {
+            PyErr_Format(PyExc_ValueError,
+                         "batch axis %d has length %zd in 'a' and %lld in '%s'", i,
+                         PyArray_DIM(view, i), (long long)request->entry_shape[i],
+                         request->index_name);
+            return -1;
+        }
+        request->link[i] = PyArray_STRIDE(view, i);
+    }
+    return 0;
+}
+
+/* ---- index arrays ---- */
+
+/* Strides of an array broadcast to the entry shape, whose last axes are its own. */
+static void
+broadcast_strides(const ps_request *request, int ndim, const npy_intp *shape,
+                  const npy_intp *strides, int64_t *result)
+{
+    const int lead = request->address.ndim - ndim;
+    for (int i = 0; i < request->address.ndim; i++) {
+        result[i] = i < lead || shape[i - lead] == 1 ? 0 : strides[i - lead];
+    }
+}
+
+static int
+place_indices(ps_request *request)
+{
+    const int n_index = request->n_index, ndim = request->address.ndim;
+    ps_index *indices = &request->one_index;
+    int64_t *strides = request->one_strides;
+    if (n_index > 1) {
+        const size_t size =
+                (size_t)n_index *
+                (sizeof(ps_index) + (size_t)ps_max(ndim, 1) * sizeof(int64_t));
+        request->block = PyMem_Malloc(size);
+        if (request->block == NULL) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        indices = request->block;
+        strides = (int64_t *)(indices + n_index);
+    }
+    for (int m = 0; m < n_index; m++, strides += ndim) {
+        PyArrayObject *const array = request->index[m];
+        const bool is_nd = request->tuples != NULL;
+        const int axis = request->is_along ? request->along_axis : request->first + m;
+        const int own_ndim = PyArray_NDIM(array) - is_nd;
+        broadcast_strides(request, own_ndim, PyArray_DIMS(array),
+                          PyArray_STRIDES(array), strides);
+        indices[m] =
+                (ps_index){.data = PyArray_BYTES(array) +
+                                   (is_nd ? m * PyArray_STRIDE(array, own_ndim) : 0),
+                           .strides = strides,
+                           .type = (enum ps_index_type)ps_index_type_of(array),
+                           .swapped = ps_is_swapped(array),
+                           .axis = axis,
+                           .size = PyArray_DIM(request->view, axis),
+                           .step = PyArray_STRIDE(request->view, axis)};
+    }
+    request->address.n_index = n_index;
+    request->address.index = indices;
+    return 0;
+}
+
+static int
+place_mask(ps_request *request)
+{
+    PyArrayObject *const mask = request->mask;
+    request->address.mask = NULL;
+    request->address.mask_strides = request->mask_strides;
+    if (mask == NULL) {
+        return 0;
+    }
+    npy_intp shape[PS_MAX_DIMS];
+    const int ndim = request->address.ndim;
+    bool fits = PyArray_NDIM(mask) <= ndim;
+    for (int i = 0; i < ndim; i++) {
+        shape[i] = request->entry_shape[i];
+    }
+    for (int i = 0; fits && i < PyArray_NDIM(mask); i++) {
+        const npy_intp own = PyArray_DIM(mask, i);
+        fits = own == 1 || own == shape[ndim - PyArray_NDIM(mask) + i];
+    }
+    if (!fits) {
+        return raise_shapes(PyExc_ValueError,
+                            "'where' has shape %U; expected to broadcast to %U",
+                            PyArray_NDIM(mask), PyArray_DIMS(mask), ndim, shape);
+    }
+    broadcast_strides(request, PyArray_NDIM(mask), PyArray_DIMS(mask),
+                      PyArray_STRIDES(mask), request->mask_strides);
+    request->address.mask = PyArray_BYTES(mask);
+    return 0;
+}
+
+/* ---- rows and the result's axes ---- */
+
+static void
+add_row_axis(ps_request *request, int axis)
+{
+    const int row = request->rows.ndim++;
+    request->row_shape[row] = PyArray_DIM(request->view, axis);
+    request->row_strides[row] = PyArray_STRIDE(request->view, axis);
+    request->result_row_axis[row] = request->result_ndim;
+    request->result_shape[request->result_ndim++] = request->row_shape[row];
+}
+
+static void
+add_entry_axis(ps_request *request, int axis)
+{
+    request->result_entry_axis[axis] = request->result_ndim;
+    request->result_shape[request->result_ndim++] = request->entry_shape[axis];
+}
+
+/* The result's axes in order: batches, rows before the index, entries, rows behind. */
+static int
+place_rows(ps_request *request)
+{
+    const int ndim = PyArray_NDIM(request->view);
+    const int entry_ndim = request->address.ndim;
+    request->rows = (ps_rows){0, request->row_shape, request->row_strides,
+                              request->row_value_strides};
+    request->result_ndim = 0;
+    if (request->is_along) {
+        for (int i = 0; i < entry_ndim; i++) {
+            add_entry_axis(request, i);
+        }
+        return 0;
+    }
+    for (int i = 0; i < request->batch_dims; i++) {
+        add_entry_axis(request, i);
+    }
+    for (int axis = request->batch_dims; axis < request->first; axis++) {
+        add_row_axis(request, axis);
+    }
+    for (int i = request->batch_dims; i < entry_ndim; i++) {
+        add_entry_axis(request, i);
+    }
+    for (int axis = request->first + request->n_index; axis < ndim; axis++) {
+        add_row_axis(request, axis);
+    }
+    if (request->result_ndim > PS_MAX_DIMS) {
+        PyErr_Format(PyExc_ValueError,
+                     "the result would have %d dimensions; NumPy allows %d",
+                     request->result_ndim, PS_MAX_DIMS);
+        return -1;
+    }
+    return 0;
+}
+
+int
+ps_open_request(ps_request *request, enum ps_mode mode)
+{
+    ps_address *const address = &request->address;
+    address->mode = mode;
+    address->shape = request->entry_shape;
+    address->link = request->link;
+    if (request->is_along) {
+        if (link_along(request) < 0) {
+            return -1;
+        }
+    }
+    else if (find_entry_shape(request) < 0 || link_batches(request) < 0) {
+        return -1;
+    }
+    if (place_indices(request) < 0 || place_mask(request) < 0 ||
+        place_rows(request) < 0) {
+        return -1;
+    }
+    if (!ps_count(address->ndim, address->shape, &address->n)) {
+        PyErr_SetString(PyExc_ValueError,
+                        "the number of entries does not fit in 64 bits");
+        return -1;
+    }
+    return 0;
+}
+
+void
+ps_bind_result(ps_request *request, const npy_intp *strides)
+{
+    for (int i = 0; i < request->address.ndim; i++) {
+        request->entry_strides[i] = strides[request->result_entry_axis[i]];
+    }
+    for (int i = 0; i < request->rows.ndim; i++) {
+        request->row_value_strides[i] = strides[request->result_row_axis[i]];
+    }
+}
+
+static int
+separate(PyArrayObject **array, PyArrayObject *target)
+{
+    if (!ps_extents_meet(*array, target)) {
+        return 0;
+    }
+    PyArrayObject *const copy = (PyArrayObject *)PyArray_NewCopy(*array, NPY_KEEPORDER);
+    if (copy == NULL) {
+        return -1;
+    }
+    Py_SETREF(*array, copy);
+    return 0;
+}
+
+int
+ps_separate_request(ps_request *request, PyArrayObject *target)
+{
+    if (request->tuples != NULL) {
+        if (separate(&request->tuples, target) < 0) {
+            return -1;
+        }
+        for (int m = 0; m < request->n_index; m++) {
+            request->index[m] = request->tuples;
+        }
+    }
+    for (int m = 0; request->tuples == NULL && m < request->n_index; m++) {
+        if (separate(&request->index[m], target) < 0) {
+            return -1;
+        }
+    }
+    return request->mask != NULL ? separate(&request->mask, target) : 0;
+}

@@ -1,0 +1,317 @@
+/* Arriving values (contract in values.h).
+ *
+ * A Python scalar is weak: it is checked against the target's dtype, then kept as i64,
+ * u64, f64 or c128, from which one conversion leads to the accumulator. Lists of such
+ * scalars go through a Python helper to the same end. Casts that ps_convert does not
+ * know (from float to int, to complex, between times) are made by NumPy for the whole
+ * array.
+ */
+#include "python/values.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "ops/values.h"
+#include "python/args.h"
+#include "python/arrays.h"
+
+static enum ps_kind
+kind_of(enum ps_dtype dtype)
+{
+    return dtype == PS_raw ? 0 : (enum ps_kind)ps_dtype_kind[dtype];
+}
+
+static bool
+is_exact_scalar(PyObject *object)
+{
+    return PyFloat_CheckExact(object) || PyLong_CheckExact(object) ||
+           PyBool_Check(object) || PyComplex_CheckExact(object);
+}
+
+static void
+hold(ps_incoming *incoming, enum ps_dtype dtype, const void *value)
+{
+    const int64_t size = ps_dtype_size[dtype];
+    memcpy(incoming->scalar, value, (size_t)size);
+    incoming->array = NULL;
+    incoming->view = (ps_values){.data = incoming->scalar,
+                                 .dtype = dtype,
+                                 .itemsize = size,
+                                 .aligned = true};
+}
+
+static int
+refuse_scalar(PyObject *object, PyArrayObject *target)
+{
+    PyErr_Format(
+            PyExc_TypeError,
+            "cannot scatter %R into an array of dtype %S (pass casting=\"unsafe\" or "
+            "convert it first)",
+            object, (PyObject *)PyArray_DESCR(target));
+    return -1;
+}
+
+static int
+raise_range(PyObject *object, PyArrayObject *target)
+{
+    PyErr_Clear();
+    PyErr_Format(PyExc_OverflowError, "Python integer %S is out of bounds for %S",
+                 object, (PyObject *)PyArray_DESCR(target));
+    return -1;
+}
+
+/* A Python int for an integer target. */
+static int
+hold_integer(PyObject *object, PyArrayObject *target, ps_incoming *incoming)
+{
+    const int n_bits = 8 * (int)PyArray_ITEMSIZE(target);
+    if (PyArray_ISSIGNED(target)) {
+        int overflow;
+        const int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
+        const int64_t highest = (int64_t)(~(uint64_t)0 >> (65 - n_bits));
+        if (overflow != 0 || value > highest || value < -highest - 1) {
+            return raise_range(object, target);
+        }
+        hold(incoming, PS_i64, &value);
+        return 0;
+    }
+    const uint64_t value = PyLong_AsUnsignedLongLong(object);
+    if (PyErr_Occurred() || value > ~(uint64_t)0 >> (64 - n_bits)) {
+        return raise_range(object, target);
+    }
+    hold(incoming, PS_u64, &value);
+    return 0;
+}
+
+/* Hold an exact Python scalar. 1: done, 0: needs the general way, -1: error. */
+static int
+hold_scalar(ps_state *state, PyObject *object, PyArrayObject *target,
+            NPY_CASTING casting, ps_incoming *incoming)
+{
+    const enum ps_dtype dtype = ps_dtype_of(state, PyArray_DESCR(target));
+    const enum ps_kind kind = kind_of(dtype);
+    if (casting == NPY_UNSAFE_CASTING || kind == PS_KIND_TIME || kind == PS_KIND_LONG ||
+        kind == 0) {
+        return 0;
+    }
+    if (PyBool_Check(object)) {
+        const b1 truth = object == Py_True;
+        if (kind == PS_KIND_COMPLEX) {
+            const c128 number = {truth, 0};
+            hold(incoming, PS_c128, &number);
+        }
+        else {
+            hold(incoming, PS_b1, &truth);
+        }
+        return 1;
+    }
+    if (kind == PS_KIND_BOOL) {
+        return refuse_scalar(object, target);
+    }
+    if (kind == PS_KIND_INT) {
+        return !PyLong_CheckExact(object) ? refuse_scalar(object, target)
+               : hold_integer(object, target, incoming) < 0 ? -1
+                                                            : 1;
+    }
+    if (PyComplex_CheckExact(object)) {
+        if (kind != PS_KIND_COMPLEX) {
+            return refuse_scalar(object, target);
+        }
+        const Py_complex value = PyComplex_AsCComplex(object);
+        const c128 number = {value.real, value.imag};
+        hold(incoming, PS_c128, &number);
+        return 1;
+    }
+    const double value = PyFloat_AsDouble(object);
+    if (value == -1 && PyErr_Occurred()) {
+        return -1;
+    }
+    if (kind == PS_KIND_COMPLEX) {
+        const c128 number = {value, 0};
+        hold(incoming, PS_c128, &number);
+    }
+    else {
+        hold(incoming, PS_f64, &value);
+    }
+    return 1;
+}
+
+/* Lists, tuples and scalars for wide or odd targets: a helper tells whether they are
+ * weak. On success *is_weak says whether casting has been checked. */
+static PyArrayObject *
+as_values(ps_state *state, PyObject *object, PyArrayObject *target, NPY_CASTING casting,
+          bool *is_weak)
+{
+    *is_weak = false;
+    if (PyArray_Check(object) || PyArray_IsScalar(object, Generic)) {
+        return ps_as_array(state, object, "values");
+    }
+    PyObject *const helper = ps_get_helper(state, PS_HELPER_weak_values);
+    PyObject *const result =
+            helper == NULL ? NULL
+                           : PyObject_CallFunction(helper, "OOi", object,
+                                                   (PyObject *)PyArray_DESCR(target),
+                                                   casting == NPY_UNSAFE_CASTING);
+    if (result == NULL) {
+        return NULL;
+    }
+    if (PyArray_Check(result)) {
+        *is_weak = true;
+        return (PyArrayObject *)result;
+    }
+    Py_DECREF(result); /* None: not weak */
+    return ps_as_array(state, object, "values");
+}
+
+/* NumPy's rule, but for complex into bfloat16, which ml_dtypes calls a cast of one kind
+ * although it drops the imaginary part. */
+static int
+check_cast(ps_state *state, PyArrayObject *values, PyArrayObject *target,
+           NPY_CASTING casting)
+{
+    if (PyArray_DESCR(values) == PyArray_DESCR(target)) {
+        return 0;
+    }
+    const bool drops_part = PyArray_ISCOMPLEX(values) &&
+                            casting != NPY_UNSAFE_CASTING &&
+                            ps_dtype_of(state, PyArray_DESCR(target)) == PS_bf16;
+    if (!drops_part && PyArray_CanCastArrayTo(values, PyArray_DESCR(target), casting)) {
+        return 0;
+    }
+    PyErr_Format(PyExc_TypeError,
+                 "cannot cast values from dtype %S to %S according to the rule '%s'",
+                 (PyObject *)PyArray_DESCR(values), (PyObject *)PyArray_DESCR(target),
+                 ps_casting_name(casting));
+    return -1;
+}
+
+/* Is the conversion one that ps_convert makes exactly as NumPy would? */
+static bool
+converts_in_kernels(enum ps_dtype from, enum ps_dtype to, PyArrayObject *values,
+                    PyArrayObject *target)
+{
+    if (from == PS_raw || to == PS_raw) {
+        return PyArray_EquivTypes(PyArray_DESCR(values), PyArray_DESCR(target));
+    }
+    if (from == PS_t64 || to == PS_t64) {
+        PyArray_Descr *const one = PyArray_DESCR(values), *const two =
+                                                                  PyArray_DESCR(target);
+        return one->type_num == two->type_num && PyArray_EquivTypes(one, two);
+    }
+    if (from == to) {
+        return true;
+    }
+    const enum ps_kind from_kind = kind_of(from), to_kind = kind_of(to);
+    const bool cuts = to_kind == PS_KIND_INT && from_kind != PS_KIND_INT &&
+                      from_kind != PS_KIND_BOOL;
+    const bool tests = to_kind == PS_KIND_BOOL && from != to;
+    return !cuts && !tests && ps_can_convert(from, to);
+}
+
+/* The descriptor that NumPy is to cast to where kernels do not. */
+static PyArray_Descr *
+cast_target(ps_state *state, enum ps_dtype work, PyArrayObject *target)
+{
+    if (work == PS_raw || work == PS_t64) {
+        PyArray_Descr *const descr = PyArray_DESCR(target);
+        Py_INCREF(descr);
+        return descr;
+    }
+    return ps_descr_of(state, work);
+}
+
+int
+ps_take_values(ps_state *state, PyObject *object, PyArrayObject *target,
+               enum ps_dtype work, NPY_CASTING casting, ps_incoming *incoming)
+{
+    incoming->array = NULL;
+    if (is_exact_scalar(object)) {
+        const int held = hold_scalar(state, object, target, casting, incoming);
+        if (held != 0) {
+            return held < 0 ? -1 : 0;
+        }
+    }
+    bool is_weak;
+    PyArrayObject *values = as_values(state, object, target, casting, &is_weak);
+    if (values == NULL) {
+        return -1;
+    }
+    incoming->array = values;
+    if (!is_weak && check_cast(state, values, target, casting) < 0) {
+        return -1;
+    }
+    enum ps_dtype dtype = ps_dtype_of(state, PyArray_DESCR(values));
+    if (!converts_in_kernels(dtype, work, values, target)) {
+        PyArray_Descr *const descr = cast_target(state, work, target);
+        values = descr != NULL ? (PyArrayObject *)PyArray_CastToType(values, descr, 0)
+                               : NULL;
+        if (values == NULL) {
+            return -1;
+        }
+        Py_SETREF(incoming->array, values);
+        dtype = work;
+    }
+    incoming->view = (ps_values){.data = PyArray_BYTES(values),
+                                 .dtype = dtype,
+                                 .itemsize = PyArray_ITEMSIZE(values),
+                                 .swapped = dtype != PS_raw && ps_is_swapped(values),
+                                 .aligned = PyArray_ISALIGNED(values)};
+    return 0;
+}
+
+int
+ps_broadcast_values(ps_incoming *incoming, int ndim, const npy_intp *shape,
+                    const char *what)
+{
+    PyArrayObject *const array = incoming->array;
+    const int own_ndim = array != NULL ? PyArray_NDIM(array) : 0;
+    bool fits = true;
+    for (int i = 0; i < own_ndim - ndim; i++) { /* may go, as in a[index] = values */
+        fits = fits && PyArray_DIM(array, i) == 1;
+    }
+    for (int i = 0; i < ndim; i++) {
+        const int own = i + own_ndim - ndim;
+        incoming->strides[i] = 0;
+        if (own >= 0) {
+            const npy_intp length = PyArray_DIM(array, own);
+            fits = fits && (length == 1 || length == shape[i]);
+            incoming->strides[i] = length == 1 ? 0 : PyArray_STRIDE(array, own);
+        }
+    }
+    if (fits) {
+        return 0;
+    }
+    PyObject *const own_shape = PyArray_IntTupleFromIntp(own_ndim, PyArray_DIMS(array));
+    PyObject *const wanted = PyArray_IntTupleFromIntp(ndim, shape);
+    if (own_shape != NULL && wanted != NULL) {
+        PyErr_Format(PyExc_ValueError,
+                     "values has shape %R; expected to broadcast to %R = %s", own_shape,
+                     wanted, what);
+    }
+    Py_XDECREF(own_shape);
+    Py_XDECREF(wanted);
+    return -1;
+}
+
+int
+ps_separate_values(ps_incoming *incoming, PyArrayObject *target)
+{
+    if (incoming->array == NULL || !ps_extents_meet(incoming->array, target)) {
+        return 0;
+    }
+    PyArrayObject *const copy =
+            (PyArrayObject *)PyArray_NewCopy(incoming->array, NPY_KEEPORDER);
+    if (copy == NULL) {
+        return -1;
+    }
+    Py_SETREF(incoming->array, copy);
+    incoming->view.data = PyArray_BYTES(copy);
+    incoming->view.aligned = PyArray_ISALIGNED(copy);
+    return 0;
+}
+
+void
+ps_close_values(ps_incoming *incoming)
+{
+    Py_XDECREF(incoming->array);
+}

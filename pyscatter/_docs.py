@@ -1,0 +1,123 @@
+"""How the docstrings of the C functions are put together.
+
+The functions live in `pyscatter._core`; their text lives beside the names of their
+family. What many of them say in the same words stands here once.
+"""
+
+from pyscatter import _core
+
+PARTS = {
+    "op": """op : str or ufunc, optional
+        What happens where values arrive: "set" (default), "add", "sub", "mul", "div",
+        "floor_div", "min", "max", "fmin", "fmax", "mean", "and", "or", "xor", "first"
+        or "last" (the same as "set"); also "sum", "prod", "amin", "amax", "subtract",
+        "multiply", "divide", "floor_divide", "minimum", "maximum", "update", or the
+        NumPy ufunc, such as ``np.add``.""",
+    "where": """where : array_like of bool, optional
+        Which entries take part; broadcasts to {entries}. The others are not even
+        validated.""",
+    "mode": """mode : {"raise", "drop", "clip", "wrap"}, optional
+        What an index out of bounds does. "raise" (default) counts negative indices from
+        the end and raises IndexError beyond that; the other modes read an index as it
+        is, so that -1 padding is dropped by "drop".""",
+    "gather_mode": """mode : {"raise", "fill", "drop", "clip", "wrap"}, optional
+        What an index out of bounds does. "raise" (default) counts negative indices from
+        the end and raises IndexError beyond that; the other modes read an index as it
+        is. "fill" (and "drop") give `fill_value`.
+    fill_value : scalar, optional
+        The value of entries that name nothing or take no part; by default the dtype's
+        zero: 0, False, "" or NaT.""",
+    "scatter_options": """include_self : bool, optional
+        False: where something arrives, the old value takes no part; untouched places
+        keep theirs.
+    dtype : dtype, optional
+        The accumulator. By default float32 for float16 and bfloat16, else the target's
+        own dtype; there is one rounding, at the end.
+    compensated : bool, optional
+        Neumaier sums per destination, for add, sub and mean.
+    casting : str, optional
+        As in `numpy.copyto`: whether `values` may be cast to the target's dtype.
+    out : ndarray, optional
+        Absent: the result is a new array. ``out=a``: `a` is updated in place and
+        returned. Any other array of a's shape receives the result.""",
+    "scatter_returns": """Returns
+    -------
+    ndarray
+        `out`, or a new native C-ordered array with the dtype of `a` (float64 for means
+        of integers and bools).""",
+    "scatter_raises": """Raises
+    ------
+    IndexError
+        An index is out of bounds under mode="raise". Nothing has been written.
+    ValueError
+        Shapes do not fit; an unknown op, mode or casting; a target that is read-only or
+        whose elements share memory; `compensated` with another op.
+    TypeError
+        Index, values or dtype of a kind that the op or the casting rule refuses; a
+        masked array.
+    OverflowError
+        A Python integer in `values` does not fit the target's dtype.
+    numpy.exceptions.AxisError
+        `axis` is out of bounds.""",
+    "scatter_notes": """Notes
+    -----
+    *Order and duplicates*: values are combined with the old value from left to right in
+    C order of the index; "set" keeps the last of several, "first" the first.
+
+    *Determinism*: the same bits for any number of threads and any CPU level. NaN wins in
+    min and max and loses in fmin and fmax; -0.0 is less than +0.0; integers wrap.
+    Integer division by zero gives 0 and one RuntimeWarning, before anything is written.
+
+    *Derivatives*: linear in `a` and `values` for set, add, sub and mean.
+
+    *Cost*: one pass over index and values, and one over the touched part of the target;
+    at most 16 bytes of work memory per index beside a wide accumulator.""",
+    "gather_out": """out : ndarray, optional
+        Receives the result; same-kind casting.""",
+    "gather_raises": """Raises
+    ------
+    IndexError
+        An index is out of bounds under mode="raise"; `out` is untouched.
+    ValueError
+        Shapes do not fit; an unknown mode; `out` is read-only or overlaps itself.
+    TypeError
+        An index that is not of integers, a masked array, or a cast that is not of one
+        kind.
+    numpy.exceptions.AxisError
+        `axis` is out of bounds.""",
+    "gather_notes": """Notes
+    -----
+    *Order and duplicates*: an index may name an element any number of times.
+
+    *Determinism*: every bit is moved as it is, NaN payloads included; bools come out as
+    0 or 1, foreign byte orders native.
+
+    *Derivatives*: linear in `a`; the transpose is {transpose} with ``op="add"``.
+
+    *Cost*: one pass over index and output, and one touch of each row named.""",
+}
+
+
+def document(function, signature, text):
+    """Give a C function its docstring.
+
+    Parameters
+    ----------
+    function : builtin_function_or_method
+        A function of `pyscatter._core`.
+    signature : str
+        What `inspect.signature` shall show, with the brackets.
+    text : str
+        The docstring; ``<<name>>`` or ``<<name: key=words>>`` stands for a part above.
+    """
+    for name, part in PARTS.items():
+        while (start := text.find(f"<<{name}")) >= 0:
+            end = text.index(">>", start)
+            _, _, given = text[start + 2 : end].partition(": ")
+            key, _, words = given.partition("=")
+            filled = part.replace("{" + key + "}", words) if key else part
+            text = text[:start] + filled + text[end + 2 :]
+    dedented = "\n".join(line.removeprefix("    ") for line in text.splitlines())
+    _core.set_docstring(
+        function, f"{function.__name__}{signature}\n--\n\n{dedented.strip()}\n"
+    )

@@ -1,0 +1,429 @@
+"""pyscatter at work on text that every machine has: ``python -m pyscatter.demo``.
+
+The sources of the Python standard library are split into tokens and every distinct
+token gets a number. From there on all is indexed updates: counting, a token-by-file
+matrix, first and last occurrence, maxima by group, the lookup of rows of an embedding
+table and the update of its rows by gradients. Each step is done in NumPy and by
+pyscatter, the answers are compared, and a table shows both times. Reading, splitting
+and numbering is plain Python and no part of any time in the table.
+"""
+
+import argparse
+import importlib.util
+import re
+import sys
+import sysconfig
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+import pyscatter as ps
+from pyscatter.bench import HEAD, OURS, Row, Way, compare, describe, line, measure
+
+TOKEN = re.compile(r"[^\W\d]\w*|\d[\w.]*|[^\w\s]").findall
+
+# Wide enough for what models use, narrow enough that NumPy's side ends in seconds.
+WIDTH = 64
+# A matrix of all tokens by all files would have 200 million cells, nearly all zero.
+FREQUENT = 4096
+# Rows of one training step: 8 MiB of gradients.
+BATCH = 32_768
+
+
+class Corpus(NamedTuple):
+    """The token stream as numbers, with what is needed to check answers."""
+
+    files: int
+    words: list[str]
+    token: np.ndarray
+    file: np.ndarray
+    line_length: np.ndarray
+    line_file: np.ndarray
+    longest: list[int]
+
+
+class Step(NamedTuple):
+    """One question: NumPy's ways to answer it, and pyscatter's, on equal data.
+
+    `check` looks at pyscatter's answer on its own; without rounds, the run that checks
+    the answer is also the one that is timed.
+    """
+
+    name: str
+    ways: dict[str, Way]
+    check: Callable[[np.ndarray], str | None] | None = None
+    rounds: int = 3
+
+
+class Outcome(NamedTuple):
+    """A finished step: its line of the table, and what was wrong."""
+
+    row: Row
+    fault: str | None
+
+
+# ---------------------------------------------------------------- input
+
+
+def say(text):
+    """Progress goes to stderr, so that the table alone is on stdout."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def source_files(limit=None):
+    """The standard library's .py files in a fixed order, without installed packages."""
+    root = Path(sysconfig.get_paths()["stdlib"])
+    foreign = {"site-packages", "dist-packages"}
+    files = (p for p in root.rglob("*.py") if foreign.isdisjoint(p.parts))
+    return root, sorted(files)[:limit]
+
+
+def read_corpus(limit=None):
+    """Read, split and number the sources.
+
+    Parameters
+    ----------
+    limit : int, optional
+        Use the first `limit` files only.
+
+    Returns
+    -------
+    Corpus
+    """
+    root, paths = source_files(limit)
+    if not paths:
+        raise SystemExit(f"no .py files under {root}: nothing to read")
+    number = defaultdict()
+    number.default_factory = number.__len__
+    tokens, lengths = [], []
+    for done, path in enumerate(paths):
+        if done % 500 == 0:
+            say(f"reading {done:,} of {len(paths):,} files under {root}")
+        text = path.read_text(encoding="utf-8", errors="replace")
+        split = TOKEN(text)
+        tokens.append(np.fromiter(map(number.__getitem__, split), np.intp, len(split)))
+        lengths.append(np.array([len(line) for line in text.splitlines()], np.int64))
+    return Corpus(
+        files=len(paths),
+        words=list(number),
+        token=np.concatenate(tokens),
+        file=np.repeat(np.arange(len(paths)), [len(t) for t in tokens]),
+        line_length=np.concatenate(lengths),
+        line_file=np.repeat(np.arange(len(paths)), [len(n) for n in lengths]),
+        longest=[max(n.tolist(), default=0) for n in lengths],
+    )
+
+
+# ---------------------------------------------------------------- steps
+
+
+def into(call, target):
+    """The way that runs `call(target)`; check and timing both see `target`."""
+    return Way(partial(call, target), target)
+
+
+def occurrences(corpus):
+    """How often each token occurs: a scatter add of ones."""
+    size = len(corpus.words)
+
+    def count(add_at, counts):
+        counts.fill(0)
+        add_at(counts, corpus.token, 1)
+
+    ways = {
+        "np.add.at": into(partial(count, np.add.at), np.zeros(size, np.int64)),
+        "np.bincount": Way(partial(np.bincount, corpus.token, None, size)),
+        OURS: into(partial(count, ps.add_at), np.zeros(size, np.int64)),
+    }
+    return Step("occurrences of each token", ways)
+
+
+def most_frequent(corpus):
+    """The numbers of the most frequent tokens, the most frequent first."""
+    counts = np.zeros(len(corpus.words), np.int64)
+    ps.add_at(counts, corpus.token, 1)
+    return np.argsort(-counts, kind="stable")[:FREQUENT]
+
+
+def token_by_file(corpus, frequent):
+    """How often each frequent token occurs in each file: indices in two dimensions."""
+    place = np.full(len(corpus.words), -1)
+    place[frequent] = np.arange(len(frequent))
+    row = ps.gather(place, corpus.token)
+    row, column = row[row >= 0], corpus.file[row >= 0]
+    shape = len(frequent), corpus.files
+
+    def count(add_at, counts):
+        counts.fill(0)
+        add_at(counts, (row, column), 1)
+
+    def by_bincount():
+        flat = np.ravel_multi_index((row, column), shape)
+        return np.bincount(flat, minlength=shape[0] * shape[1]).reshape(shape)
+
+    ways = {
+        "np.add.at": into(partial(count, np.add.at), np.zeros(shape, np.int64)),
+        "np.bincount": Way(by_bincount),
+        OURS: into(partial(count, ps.add_at), np.zeros(shape, np.int64)),
+    }
+    return Step(f"token-by-file matrix {shape[0]:,} x {shape[1]:,}", ways)
+
+
+def first_file(corpus):
+    """The first file in which each token occurs: a scatter with op="min"."""
+
+    def first(minimum_at, out):
+        out.fill(corpus.files)
+        minimum_at(out, corpus.token, corpus.file)
+
+    def assign_backwards(out):
+        out[corpus.token[::-1]] = corpus.file[::-1]
+
+    def by_scatter(out):
+        out.fill(corpus.files)
+        ps.scatter(out, corpus.token, corpus.file, op="min", out=out)
+
+    new = partial(np.empty, len(corpus.words), np.intp)
+    ways = {
+        "np.minimum.at": into(partial(first, np.minimum.at), new()),
+        "a[i[::-1]] = v[::-1]": into(assign_backwards, new()),
+        OURS: into(by_scatter, new()),
+    }
+    return Step("first file of each token", ways)
+
+
+def last_file(corpus):
+    """The last file in which each token occurs: the last value set stays."""
+
+    def maximum(out):
+        out.fill(-1)
+        np.maximum.at(out, corpus.token, corpus.file)
+
+    def assign(out):
+        out[corpus.token] = corpus.file
+
+    def by_scatter(out):
+        ps.scatter(out, corpus.token, corpus.file, op="last", out=out)
+
+    new = partial(np.empty, len(corpus.words), np.intp)
+    ways = {
+        "np.maximum.at": into(maximum, new()),
+        "a[i] = v": into(assign, new()),
+        OURS: into(by_scatter, new()),
+    }
+    return Step("last file of each token", ways)
+
+
+def longest_line(corpus):
+    """The longest line of each file, in characters."""
+
+    def longest(maximum_at, out):
+        out.fill(0)
+        maximum_at(out, corpus.line_file, corpus.line_length)
+
+    new = partial(np.zeros, corpus.files, np.int64)
+    ways = {
+        "np.maximum.at": into(partial(longest, np.maximum.at), new()),
+        OURS: into(partial(longest, ps.maximum_at), new()),
+    }
+    check = partial(find_fault, corpus.longest)
+    return Step("longest line of each file", ways, check)
+
+
+def embedding(corpus):
+    """A table with a row of numbers for every token."""
+    shape = len(corpus.words), WIDTH
+    return np.random.default_rng(0).standard_normal(shape, dtype=np.float32)
+
+
+def lookup(table, frequent):
+    """The rows of the most frequent tokens."""
+    outs = [np.empty((len(frequent), WIDTH), np.float32) for _ in range(2)]
+    ways = {
+        "a[i]": Way(partial(table.__getitem__, frequent)),
+        "np.take": Way(partial(np.take, table, frequent, 0, outs[0]), outs[0]),
+        OURS: Way(partial(ps.gather, table, frequent, out=outs[1]), outs[1]),
+    }
+    return Step(f"rows of the {len(frequent):,} most frequent", ways)
+
+
+def gradient_rows():
+    """One batch of gradients; every batch of the stream uses the same."""
+    rows = np.random.default_rng(1).standard_normal((BATCH, WIDTH), dtype=np.float32)
+    return rows * np.float32(1e-3)
+
+
+def gradient_step(table, corpus):
+    """A gradient row for every token of the stream, added to its row of the table."""
+    gradient = gradient_rows()
+    starts = range(0, len(corpus.token), BATCH)
+    batches = [corpus.token[start : start + BATCH] for start in starts]
+
+    def by_numpy(out):
+        for batch in batches:
+            np.add.at(out, batch, gradient[: len(batch)])
+
+    def by_scatter(out):
+        for batch in batches:
+            ps.scatter(out, batch, gradient[: len(batch)], op="add", out=out)
+
+    ways = {
+        "np.add.at": into(by_numpy, table.copy()),
+        OURS: into(by_scatter, table.copy()),
+    }
+    check = partial(find_drift, table, corpus)
+    # NumPy needs seconds for one pass: long enough to be steady, too long to repeat.
+    return Step(f"gradients added, {WIDTH} float32 each", ways, check, rounds=0)
+
+
+# ---------------------------------------------------------------- answers
+
+
+def find_fault(expected, got):
+    """What is wrong with an answer; None when it is equal, bit for bit.
+
+    Equal bits are right for floats too: pyscatter adds in index order, as np.add.at.
+    """
+    expected, got = np.asarray(expected), np.asarray(got)
+    if got.shape != expected.shape or got.dtype != expected.dtype:
+        return (
+            f"got {got.dtype} {got.shape}, expected {expected.dtype} {expected.shape}"
+        )
+    bits = f"u{got.itemsize}"
+    wrong = np.argwhere(got.view(bits) != expected.view(bits))
+    if not len(wrong):
+        return None
+    place = tuple(wrong[0].tolist())
+    return (
+        f"{len(wrong):,} of {got.size:,} elements differ,"
+        f" the first at {place}: {got[place]} instead of {expected[place]}"
+    )
+
+
+def find_drift(start, corpus, result, rows=32):
+    """Check updated rows of frequent tokens against sums in plain float64."""
+    gradient = gradient_rows().astype(float)
+    for token in range(min(rows, len(start))):
+        positions = np.flatnonzero(corpus.token == token) % BATCH
+        expected = start[token] + gradient[positions].sum(axis=0)
+        if not np.allclose(result[token], expected, rtol=1e-3, atol=1e-3):
+            return f"row {token} is far from its sum in float64"
+    return None
+
+
+def answer(step):
+    """Run all ways of a step, compare their answers, then time them in turn."""
+    answers, times = {}, {}
+    for name, way in step.ways.items():
+        start = time.perf_counter()
+        answers[name] = way.result()
+        times[name] = [time.perf_counter() - start]
+    expected = next(iter(answers.values()))
+    faults = [find_fault(expected, got) for got in answers.values()]
+    if step.check:
+        faults.append(step.check(answers[OURS]))
+    if step.rounds:
+        times = measure(step.ways, step.rounds)
+    say(f"{step.name}: done")
+    fault = next(filter(None, faults), None)
+    row = compare(step.name, times)
+    return Outcome(row, fault)
+
+
+def run_steps(corpus):
+    """Answer every question about the corpus.
+
+    Parameters
+    ----------
+    corpus : Corpus
+
+    Returns
+    -------
+    list of Outcome
+    """
+    frequent = most_frequent(corpus)
+    table = embedding(corpus)
+    return [
+        answer(occurrences(corpus)),
+        answer(token_by_file(corpus, frequent)),
+        answer(first_file(corpus)),
+        answer(last_file(corpus)),
+        answer(longest_line(corpus)),
+        answer(lookup(table, frequent)),
+        answer(gradient_step(table, corpus)),
+    ]
+
+
+def plot(outcomes, path):
+    """A bar chart of both times."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(9, 4.5), layout="constrained")
+    rows = [outcome.row for outcome in outcomes]
+    lines = np.arange(len(rows))
+    axes.barh(lines - 0.2, [row.rival_ms for row in rows], 0.4, label="NumPy")
+    axes.barh(lines + 0.2, [row.ours_ms for row in rows], 0.4, label=OURS)
+    axes.set(xscale="log", xlabel="milliseconds (the fastest NumPy way)")
+    axes.set_yticks(lines, [row.name for row in rows])
+    axes.invert_yaxis()
+    axes.legend()
+    figure.savefig(path, dpi=120)
+    print(f"chart written to {path}")
+
+
+def print_corpus(corpus, seconds):
+    """What was read, and that the time it took is no part of the table."""
+    words = [corpus.words[token] for token in most_frequent(corpus)[:24]]
+    print(
+        f"{corpus.files:,} files, {len(corpus.line_length):,} lines,"
+        f" {len(corpus.token):,} tokens, {len(corpus.words):,} distinct"
+        f" ({seconds:.1f} s in plain Python, not in the table)"
+    )
+    print(f"most frequent: {' '.join(words)}")
+
+
+def parse_arguments(argv):
+    parser = argparse.ArgumentParser(
+        prog="python -m pyscatter.demo",
+        description="Indexed updates on the sources of the Python standard library.",
+    )
+    parser.add_argument("--plot", metavar="OUT.PNG", help="also write a chart")
+    parser.add_argument("--limit", type=int, metavar="N", help="read N files only")
+    args = parser.parse_args(argv)
+    if args.limit is not None and args.limit < 1:
+        parser.error("--limit must be at least 1")
+    if args.plot and importlib.util.find_spec("matplotlib") is None:
+        say("--plot needs matplotlib, which is not installed: no chart will be written")
+        args.plot = None
+    return args
+
+
+def main(argv=None):
+    """Run the demo; the exit code is 1 when an answer is wrong."""
+    args = parse_arguments(argv)
+    start = time.perf_counter()
+    corpus = read_corpus(args.limit)
+    print_corpus(corpus, time.perf_counter() - start)
+    print(describe(), end="\n\n", flush=True)
+    outcomes = run_steps(corpus)
+    print(HEAD)
+    for row, fault in outcomes:
+        print(line(row) + (f"  WRONG: {fault}" if fault else ""))
+    right = sum(fault is None for _, fault in outcomes)
+    print(f"\n{right} of {len(outcomes)} answers equal NumPy's bit for bit")
+    print(f"{time.perf_counter() - start:.1f} s in all")
+    if args.plot:
+        plot(outcomes, args.plot)
+    return int(right < len(outcomes))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

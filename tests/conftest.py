@@ -1,0 +1,50 @@
+"""Settings that all tests share: hypothesis profiles, the marker, a clean slate.
+
+PYSCATTER_TESTS chooses how long the property tests search: quick, full (default) or
+nightly. `pytest -m "not slow"` is the quick run.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# The helper modules are imported as tests.cases, from wherever pytest is started; an
+# installed pyscatter still comes before the source tree.
+sys.path.append(str(Path(__file__).resolve().parent.parent))
+
+import pyscatter  # noqa: E402
+
+CORE = pyscatter._core
+CHECKS = [HealthCheck.too_slow, HealthCheck.data_too_large]
+EXAMPLES = {"quick": 100, "full": 1000, "nightly": 20_000}
+
+for name, examples in EXAMPLES.items():
+    settings.register_profile(
+        name,
+        max_examples=examples,
+        deadline=None,
+        derandomize=name != "nightly",
+        suppress_health_check=CHECKS,
+        database=None,
+    )
+settings.load_profile(os.environ.get("PYSCATTER_TESTS", "full"))
+
+
+def pytest_configure(config):
+    """Register the marker even where pyproject.toml is not read."""
+    config.addinivalue_line("markers", "slow: left out of the quick run")
+
+
+@pytest.fixture(autouse=True)
+def clean_slate():
+    """Give every test, and the one after it, the library's own choices."""
+    level = CORE.force_level(CORE.levels()[-1])
+    CORE.force_level(level)
+    threads = pyscatter.get_num_threads()
+    yield
+    CORE.force_algorithm(None)
+    CORE.force_level(level)
+    pyscatter.set_num_threads(threads)

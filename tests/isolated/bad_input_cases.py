@@ -1,0 +1,28 @@
+"""The whole corpus of hostile calls, of which a GROUP is run: GROUP FIRST.
+
+The groups come from the corpus modules beside this one; harness.py judges each case.
+"""
+
+from tests.isolated import (
+    corpus_history,
+    corpus_hooks,
+    corpus_index,
+    corpus_kinds,
+    corpus_sizes,
+    corpus_targets,
+    corpus_values,
+    harness,
+)
+
+GROUPS = {
+    **corpus_index.GROUPS,
+    **corpus_kinds.GROUPS,
+    **corpus_targets.GROUPS,
+    **corpus_values.GROUPS,
+    **corpus_sizes.GROUPS,
+    **corpus_hooks.GROUPS,
+    **corpus_history.GROUPS,
+}
+
+if __name__ == "__main__":
+    harness.run_group(GROUPS)

@@ -1,0 +1,201 @@
+"""One call of each kind, with its arguments, for tests that repeat or disturb it.
+
+`successes` and `failures` yield Operations. Sizes are chosen by the caller: work memory
+comes from the stack, the heap or a mapping, depending on them.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+import pyscatter as ps
+from tests.isolated.forms import DROP_IN_FORMS, OPS
+
+
+@dataclass
+class Operation:
+    """A call that can be repeated; `target` is the array it writes, if it writes one."""
+
+    name: str
+    function: Callable
+    args: tuple
+    kwargs: dict = field(default_factory=dict)
+    target: np.ndarray | None = None
+
+    def call(self):
+        return self.function(*self.args, **self.kwargs)
+
+
+def operation(name, function, *args, target=None, **kwargs):
+    return Operation(name, function, args, kwargs, target)
+
+
+def in_place(name, function, a, *args, **kwargs):
+    """An operation on its own first argument."""
+    return Operation(name, function, (a, *args), {**kwargs, "out": a}, a)
+
+
+def mixed_index(count, size, dtype="i8"):
+    """Positions in no order, with repeats, some of them negative."""
+    index = np.arange(count) * 7919 % size
+    index[::5] -= size
+    return index.astype(dtype)
+
+
+def numbers(*shape, dtype="f8"):
+    """Small whole numbers, none of them zero."""
+    return (np.arange(np.prod(shape)) % 5 + 1).astype(dtype).reshape(shape)
+
+
+def reductions(count):
+    """Each op, on a line and on rows."""
+    index = mixed_index(count, 90)
+    for op in OPS:
+        call = (f"scatter {op}", ps.scatter, numbers(90), index, numbers(count))
+        yield in_place(*call, op=op)
+        a, values = numbers(90, 3, dtype="f4"), numbers(count, 3, dtype="f4")
+        yield in_place(f"rows {op}", ps.scatter, a, index, values, op=op)
+    for form in DROP_IN_FORMS:
+        a = numbers(90, dtype=form.dtype)
+        values = numbers(count, dtype=form.dtype)
+        yield operation(form.name, form.call, a, index, values, target=a)
+
+
+def options(count):
+    """What needs an accumulator, a mask, another mode or a conversion."""
+    index, values = mixed_index(count, 90), numbers(count)
+    for name, chosen in {
+        "compensated": {"op": "add", "compensated": True},
+        "fresh start": {"op": "max", "include_self": False},
+        "mean of arrivals": {"op": "mean", "include_self": False},
+        "wide": {"op": "add", "dtype": "f8"},
+        "masked": {"op": "add", "where": np.arange(count) % 3 > 0},
+        "drop": {"op": "add", "mode": "drop"},
+        "clip": {"op": "add", "mode": "clip"},
+        "wrap": {"op": "add", "mode": "wrap"},
+        "ufunc": {"op": np.maximum},
+        "unsafe": {"op": "add", "casting": "unsafe"},
+    }.items():
+        a = numbers(90, dtype="f4")
+        yield in_place(name, ps.scatter, a, index, values, **chosen)
+    half = numbers(90, dtype="f2")
+    yield in_place("half", ps.scatter, half, index, values, op="add")
+    swapped = numbers(90, dtype=">f8")
+    yield in_place("swapped", ps.scatter, swapped, index, values, op="add")
+    strided = numbers(270)[::-3]
+    yield in_place("strided", ps.scatter, strided, index, values[::-1], op="add")
+    ints = numbers(90, dtype="i4")
+    divisors = numbers(count, dtype="i2")
+    yield in_place("divide", ps.scatter, ints, index, divisors, op="floor_div")
+    yield in_place("overlap", ps.scatter, values, values[:90].astype(int), values[-90:])
+
+
+def addressings(count):
+    """The other ways to say where, and new results."""
+    index, values = mixed_index(count, 90), numbers(count)
+    for dtype in ("i2", "u4", ">i4"):
+        narrow = abs(index).astype(dtype) % 90
+        yield in_place(f"index {dtype}", ps.scatter, numbers(90), narrow, 1.0, op="add")
+    a = numbers(90)
+    yield operation("new", ps.scatter, a, index, values, op="add")
+    yield operation("new from a list", ps.scatter, [1.0, 2.0], [0, 1, 1], [3, 4, 5.0])
+    yield operation("flat", ps.scatter, numbers(9, 10), index, values, axis=None)
+    batch = np.stack([index, index])
+    a = numbers(2, 90)
+    yield in_place("batch", ps.scatter, a, batch, 1.0, batch_dims=1, op="add")
+    yield in_place("along", ps.scatter_along_axis, a, batch, 1.0, op="add")
+    yield in_place("nd", ps.scatter_nd, numbers(90), index[:, None], values, op="add")
+    pairs = np.stack([index % 9, index % 10], axis=-1)
+    yield in_place("pairs", ps.scatter_nd, numbers(9, 10), pairs, values, op="mul")
+    yield in_place("at", ps.scatter_at, numbers(90), index, values, op="add")
+    yield in_place("at slice", ps.scatter_at, numbers(90, 3), (index, slice(1, 3)), 2.0)
+    mask = np.arange(90) % 2 == 0
+    yield in_place("at mask", ps.scatter_at, numbers(90), mask, 2.0, op="add")
+    other = numbers(90)
+    call = (ps.scatter, numbers(90), index, values)
+    yield operation("other out", *call, out=other, target=other)
+
+
+def gathers(count):
+    """Every gather, with and without out."""
+    index, a = mixed_index(count, 90), numbers(90)
+    yield operation("gather", ps.gather, a, index)
+    for dtype in ("i1", "f4", "c16", ">f8", "S7"):
+        out = np.zeros((count, 3), dtype)
+        rows = numbers(90, 3).astype(dtype)
+        call = (f"gather {dtype}", ps.gather, rows, index)
+        yield operation(*call, out=out, target=out)
+    yield operation("gather axis", ps.gather, numbers(3, 90), index, axis=1)
+    yield operation("gather masked", ps.gather, a, index, where=index > 0)
+    yield operation("fill", ps.gather, a, index, mode="fill", fill_value=9.0)
+    batch = np.stack([index, index])
+    yield operation("gather batch", ps.gather, numbers(2, 90), batch, batch_dims=1)
+    yield operation("gather along", ps.gather_along_axis, numbers(2, 90), batch)
+    yield operation("gather nd", ps.gather_nd, a, index[:, None])
+    yield operation("gather at", ps.gather_at, a, index)
+    yield operation("gather at slice", ps.gather_at, numbers(90, 3), (index, slice(2)))
+    yield operation("gather list", ps.gather, [1.0, 2.0, 3.0], [2, 0])
+
+
+def objects(count):
+    """Moves of what the interpreter owns."""
+    index = mixed_index(count, 90)
+    a = np.array([[k] for k in range(90)] + [None], object)[:90]
+    yield in_place("objects", ps.scatter, a, index, a[index])
+    yield operation("gather objects", ps.gather, a, index)
+    words = np.array(["some", "words"] * 45)
+    yield in_place("words", ps.scatter, words, index, words[index])
+
+
+def successes(count):
+    """All operations that return."""
+    for group in (reductions, options, addressings, gathers, objects):
+        yield from group(count)
+
+
+def failures():
+    """All ways to fail, by name of the exception."""
+    a, index = np.zeros(90), np.array([3, 90])
+    locked = np.zeros(90)
+    locked.flags.writeable = False
+    one = np.array([3])
+    for form in DROP_IN_FORMS:
+        b = numbers(90, dtype=form.dtype)
+        yield operation(f"{form.name} index", form.call, b, index, 1)
+        yield operation(f"{form.name} values", form.call, b, one, "x")
+    for name, function, extra in (
+        ("scatter", ps.scatter, (1.0,)),
+        ("along", ps.scatter_along_axis, (1.0,)),
+        ("at", ps.scatter_at, (1.0,)),
+        ("gather", ps.gather, ()),
+        ("gather along", ps.gather_along_axis, ()),
+        ("gather at", ps.gather_at, ()),
+    ):
+        yield operation(f"{name} index", function, a, index, *extra)
+        yield operation(f"{name} float", function, a, [0.5], *extra)
+        yield operation(f"{name} masked", function, np.ma.zeros(3), one, *extra)
+        yield operation(f"{name} out", function, a, one, *extra, out=locked)
+        yield operation(f"{name} out kind", function, a, one, *extra, out=[1])
+        yield operation(f"{name} mode", function, a, one, *extra, mode="never")
+        yield operation(f"{name} where", function, a, one, *extra, where=[1])
+        yield operation(f"{name} keyword", function, a, one, *extra, colour=1)
+        yield operation(f"{name} few", function, a)
+    for name, values in {
+        "shape": np.ones(7),
+        "cast": np.array([1j]),
+        "object": object(),
+        "large": 10**400,
+    }.items():
+        yield operation(f"values {name}", ps.scatter, a, one, values, out=a)
+    yield operation("weak", ps.scatter, np.zeros(3, "u1"), one, [1, 256])
+    yield operation("read-only", ps.scatter, locked, one, 1.0, out=locked)
+    yield operation("op", ps.scatter, a, one, 1.0, op="none")
+    yield operation("op type", ps.scatter, a, one, 1.0, op=np.sin)
+    yield operation("dtype", ps.scatter, a, one, 1.0, dtype="nonsense")
+    yield operation("axis", ps.scatter, a, one, 1.0, axis=7)
+    yield operation("batch_dims", ps.gather, a, one, batch_dims=-1)
+    yield operation("nd deep", ps.scatter_nd, a, np.zeros((3, 2), int), 1.0)
+    yield operation("nd index", ps.gather_nd, a, index[:, None])
+    yield operation("threads", ps.set_num_threads, 0)
+    yield operation("late index", ps.scatter, a, np.r_[np.zeros(9000, int), 99], 1.0)

@@ -1,0 +1,187 @@
+"""Another thread rewrites the arguments during calls: race_cases GROUP FIRST.
+
+The numbers that come out may be anything the two versions allow. Memory outside the
+target must not be touched: it lies between guards, and each bad index would miss it.
+"""
+
+import threading
+import time
+from functools import partial
+from itertools import count
+
+import numpy as np
+
+import pyscatter as ps
+from pyscatter import _core
+from tests.isolated.harness import case, run_group
+from tests.isolated.memory_cases import forced
+
+SIZE, COUNT, CALLS = 200, 60_000, 150
+ENOUGH = 3  # calls that met a change, after which a case may stop
+
+
+class Meddler:
+    """A thread that keeps spoiling an array for a moment until it is stopped."""
+
+    def __init__(self, array, good, bad):
+        self.array, self.good, self.bad = array, good, bad
+        self.stop = threading.Event()
+        self.thread = threading.Thread(target=self.run, daemon=True)
+
+    def run(self):
+        array = self.array
+        for turn in count():
+            # Good for most of the time: a call has to find it so when it starts.
+            array[:] = self.good
+            if self.stop.is_set():
+                return
+            time.sleep(0.0001 * (turn % 5))
+            array[turn % 7 :: 1000] = self.bad[turn % len(self.bad)]
+
+    def __enter__(self):
+        self.thread.start()
+
+    def __exit__(self, *ignored):
+        self.stop.set()
+        self.thread.join()
+
+
+def guarded(width, dtype="f8"):
+    """A target between two guards, and all of the memory."""
+    memory = np.zeros((5 * SIZE, width), dtype)
+    return memory[2 * SIZE : 3 * SIZE], memory
+
+
+def tolerated(call):
+    """Make a call; what the manual allows under a rewritten index may be raised."""
+    try:
+        call()
+    except IndexError:
+        return "refused"
+    except RuntimeError as error:
+        assert "changed during the call" in str(error), error
+        return "changed"
+    return "finished"
+
+
+def indices(dtype):
+    """An index for a Meddler to spoil: the array, its good content and bad numbers."""
+    good = (np.arange(COUNT) * 7919 % SIZE).astype(dtype)
+    limits = np.iinfo(dtype)
+    return good.copy(), good, [SIZE, limits.max, -SIZE - 1, limits.min]
+
+
+def until_changed(call):
+    """Repeat a call, for a while after it has met a change."""
+    met = 0
+    for _ in range(CALLS):
+        met += tolerated(call) == "changed"
+        if met == ENOUGH:
+            return
+
+
+def scatter_race(function, width, dtype, **options):
+    """Scatters by an index that changes under them."""
+    index, good, bad = indices(dtype)
+    target, memory = guarded(width)
+    call = partial(function, target, index, np.ones((COUNT, width)), **options)
+    with Meddler(index, good, bad):
+        until_changed(call)
+    memory[2 * SIZE : 3 * SIZE] = 0
+    assert not memory.any(), "memory beside the target was written"
+
+
+def into_itself(a, index, values, **options):
+    return ps.scatter(a, index, values, out=a, **options)
+
+
+def tuples_into_itself(a, index, values, **options):
+    return ps.scatter_nd(a, index[:, None], values, out=a, **options)
+
+
+def gather_race(dtype):
+    """Gathers by an index that changes under them: only the array's numbers come out."""
+    index, good, bad = indices(dtype)
+    memory = np.full((3 * SIZE, 4), -1.0)
+    source = memory[SIZE : 2 * SIZE]
+    source[:] = 7
+    out = np.full((COUNT, 4), 7.0)
+    with Meddler(index, good, bad):
+        until_changed(partial(ps.gather, source, index, out=out))
+    assert np.all(out == 7), "foreign memory was read"
+
+
+def value_race():
+    """Values and divisors that change: zeros may appear after the check for them."""
+    index = np.arange(COUNT) % SIZE
+    divisors = np.ones(COUNT, np.int32)
+    low = np.iinfo(np.int32).min
+    with Meddler(divisors, 1, [0, -1]):
+        for _ in range(CALLS):
+            a = np.full(SIZE, low, np.int32)
+            try:
+                ps.floor_divide_at(a, index, divisors)
+            except RuntimeWarning:
+                assert np.all(a == low)
+
+
+def mask_race():
+    """A mask that changes: entries that it lets in late are checked all the same."""
+    index = np.arange(COUNT) % SIZE
+    index[::2] = 2**40
+    mask = np.zeros(COUNT, bool)
+    target, memory = guarded(2)
+    good = np.arange(COUNT) % 2 == 1
+    with Meddler(mask, good, [True]):
+        until_changed(partial(into_itself, target, index, 1.0, op="add", where=mask))
+    memory[2 * SIZE : 3 * SIZE] = 0
+    assert not memory.any()
+
+
+def shared_target():
+    """Many threads add to one array: numbers may be lost, nothing else may happen."""
+    target, memory = guarded(1)
+    line = target[:, 0]
+    index = np.arange(200_000) % SIZE
+    threads = [
+        threading.Thread(target=ps.add_at, args=(line, index, 1.0)) for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert np.all(target >= 1000) and np.all(target <= 8000)
+    memory[2 * SIZE : 3 * SIZE] = 0
+    assert not memory.any()
+
+
+def races():
+    """Each function and kind of index."""
+    by_axis = partial(ps.add_at, axis=0)
+    for dtype in ("i8", "i4", ">i8", "i2"):
+        yield case(f"add_at {dtype}", "ok", scatter_race, ps.add_at, 1, dtype)
+        yield case(f"rows {dtype}", "ok", scatter_race, by_axis, 8, dtype)
+        call = (scatter_race, tuples_into_itself, 1, dtype)
+        yield case(f"nd {dtype}", "ok", *call, op="max")
+        yield case(f"gather {dtype}", "ok", gather_race, dtype)
+    yield case("values", "ok", value_race)
+    yield case("mask", "ok", mask_race)
+    yield case("shared target", "ok", shared_target)
+
+
+def races_by_algorithm():
+    """The same under every algorithm, alone and with helpers."""
+    for algorithm in _core.algorithms():
+        for threads in (1, 2):
+            for op in ("add", "set", "mean"):
+                for width in (1, 16):
+                    call = partial(into_itself, op=op)
+                    race = (scatter_race, call, width, "i8")
+                    name = f"{algorithm} {threads} {op} {width}"
+                    yield case(name, "ok", forced, algorithm, threads, *race)
+
+
+GROUPS = {"races": races, "races by algorithm": races_by_algorithm}
+
+if __name__ == "__main__":
+    run_group(GROUPS)

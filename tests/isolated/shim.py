@@ -1,0 +1,75 @@
+"""The Python side of malloc_shim.c: build it, arm it, and try things in a fork.
+
+Imports nothing of pyscatter, so that loading the extension can itself be tried out.
+"""
+
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+NEVER = 2**62  # requests granted when nothing is to be refused
+# Refusals in a row, more than a call makes while it backs out. Not all later ones: the
+# interpreter gives up after 32 in a row, or retries for ever to push an exception handler.
+MANY = 12
+SOURCE = Path(__file__).with_name("malloc_shim.c")
+
+
+def build(folder):
+    """Compile the shim; the path of the library, or None where that cannot be done."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        return None
+    library = Path(folder) / "malloc_shim.so"
+    flags = ["-std=gnu11", "-O1", "-shared", "-fPIC", "-pthread"]
+    command = [compiler, *flags, "-o", library, SOURCE, "-ldl"]
+    built = subprocess.run(command, capture_output=True, check=False)
+    return library if built.returncode == 0 else None
+
+
+class Shim:
+    """The numbers of malloc_shim.c, once it is preloaded."""
+
+    def __init__(self, span=1):
+        library = ctypes.CDLL(None)
+        for name in ("left", "span", "refused", "inside", "live", "mapped"):
+            setattr(self, name, ctypes.c_long.in_dll(library, f"shim_{name}"))
+        self.span.value = span
+
+    @staticmethod
+    def look_at(file):
+        """Tell apart refusals that a loaded library, or C code it called, received."""
+        library = ctypes.CDLL(None)
+        with open("/proc/self/maps") as maps:
+            ranges = [line.split()[0] for line in maps if line.rstrip().endswith(file)]
+        ends = [int(end, 16) for both in ranges for end in both.split("-")]
+        ctypes.c_long.in_dll(library, "shim_low").value = min(ends, default=0)
+        ctypes.c_long.in_dll(library, "shim_high").value = max(ends, default=0)
+
+
+def attempt(shim, call, granted, got):
+    """Make a call with so many requests granted; its exception, or None."""
+    shim.left.value = granted
+    try:
+        got[0] = call()
+        return None
+    except BaseException as error:
+        return error
+    finally:
+        # Before anything else: the next line of Python may itself need memory.
+        shim.left.value = NEVER
+
+
+def in_child(body, seconds=20):
+    """Exit status of a forked child that runs `body`, or minus the signal's number."""
+    child = os.fork()
+    if child == 0:
+        status = 99
+        try:
+            signal.alarm(seconds)
+            status = body()
+        finally:
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])

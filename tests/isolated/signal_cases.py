@@ -1,0 +1,238 @@
+"""Signals that arrive during a call: signal_cases GROUP FIRST.
+
+Ctrl-C is answered within milliseconds, but nothing here measures time: jobs that would
+run for minutes must end within the parent's limit. In-place calls may be interrupted
+before their first write, or after half a second with some updates applied.
+"""
+
+import os
+import signal
+import threading
+import time
+from functools import partial
+
+import numpy as np
+
+import pyscatter as ps
+from tests.isolated.harness import case, run_group
+
+# Each of so many updates adds a row that costs microseconds, and shares its memory.
+UPDATES, WIDTH = 1 << 23, 1 << 16
+
+
+class WakeError(Exception):
+    """What a handler of ours raises."""
+
+
+def endless(function, target, **options):
+    """A job of minutes: `function` adds one row of ones to a target, again and again."""
+    index = np.broadcast_to(np.int64(0), (UPDATES,))
+    values = np.broadcast_to(np.float32(1), (UPDATES, WIDTH))
+    return function(target, index, values, **options)
+
+
+def send_later(seconds, number=signal.SIGINT):
+    """Send this process a signal in a while."""
+    timer = threading.Timer(seconds, os.kill, (os.getpid(), number))
+    timer.daemon = True
+    timer.start()
+
+
+def interrupted(call, *args, **options):
+    """Interrupt a call that nothing else would end in time."""
+    send_later(0.3)
+    try:
+        call(*args, **options)
+    except KeyboardInterrupt:
+        return
+    raise AssertionError("the call returned")
+
+
+def new_result(threads):
+    """A call that makes a new array leaves nothing behind."""
+    a = np.zeros((2, WIDTH), np.float32)
+    with ps.num_threads(threads):
+        interrupted(endless, ps.scatter, a, op="add")
+    assert not a.any()
+
+
+def in_place(threads):
+    """An in-place call applies a prefix of the updates to each element."""
+    a = np.zeros((2, WIDTH), np.float32)
+    with ps.num_threads(threads):
+        interrupted(endless, partial(ps.add_at, axis=0), a)
+    assert not a[1].any()
+    assert np.all((a[0] >= 0) & (a[0] <= UPDATES) & (a[0] == np.floor(a[0])))
+
+
+def along():
+    """The same through an along-axis form."""
+    a = np.zeros((2, WIDTH), np.float32)
+    index = np.broadcast_to(np.int64(1), (1 << 21, WIDTH))
+    interrupted(ps.scatter_along_axis, a, index, np.float32(1), 0, op="add")
+    assert not a.any()
+
+
+def again():
+    """After an interrupt the next calls are right, alone and with helpers."""
+    for threads in (1, 2):
+        in_place(threads)
+        a = np.zeros(5)
+        ps.add_at(a, np.arange(500_000) % 5, 1.0)
+        assert np.all(a == 100_000)
+
+
+def in_a_thread():
+    """Only the first thread hears signals; a call elsewhere goes on undisturbed."""
+    a = np.zeros(1000)
+    index = np.arange(3_000_000) % 1000
+    done = []
+
+    def work():
+        ps.add_at(a, index, 1.0)
+        done.append(True)
+
+    other = threading.Thread(target=work)
+    other.start()
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1)
+    except KeyboardInterrupt:
+        pass
+    other.join()
+    assert done
+    assert np.all(a == 3000)
+
+
+def handler_raises():
+    """Whatever a handler raises comes out of the call."""
+
+    def handler(number, frame):
+        raise WakeError
+
+    signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        endless(ps.scatter, np.zeros((2, WIDTH), np.float32), op="add")
+    except WakeError:
+        return
+    raise AssertionError("the call returned")
+
+
+def handler_calls_us(threads):
+    """A handler makes calls of its own while one is under way."""
+    heard = []
+
+    def handler(number, frame):
+        a = np.zeros(100)
+        ps.add_at(a, np.arange(400_000) % 100, 1.0)
+        heard.append(bool(np.all(a == 4000)))
+        if len(heard) == 5:
+            raise WakeError
+
+    signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.1, 0.05)
+    try:
+        with ps.num_threads(threads):
+            endless(partial(ps.add_at, axis=0), np.zeros((2, WIDTH), np.float32))
+    except WakeError:
+        assert all(heard)
+        return
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    raise AssertionError("the call returned")
+
+
+def handler_rewrites():
+    """A handler rewrites the index and the values under the call's hands."""
+    index = np.zeros(1 << 21, np.int64)
+    row = np.ones(WIDTH, np.float32)
+    values = np.broadcast_to(row, (index.size, WIDTH))
+    guard = np.zeros((6, WIDTH), np.float32)
+    heard = []
+
+    def handler(number, frame):
+        heard.append(number)
+        index[:] = 2**40 if len(heard) % 2 else -(2**40)
+        row[:] = len(heard)
+        if len(heard) == 6:
+            raise WakeError
+
+    signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+    try:
+        ps.add_at(guard[2:4], index, values, axis=0)
+    except (WakeError, RuntimeError, IndexError):
+        pass
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    assert not guard[:2].any() and not guard[4:].any()
+
+
+def storm():
+    """Many interrupts of middling jobs: in place all or nothing, else no trace."""
+    index = np.arange(400_000) % 500
+    rows = np.ones((index.size, 16), np.float32)
+    hits = 0
+    for turn in range(60):
+        a = np.zeros((500, 16), np.float32)
+        # A timer of the kernel's: a thread of Python's would need the interpreter.
+        signal.setitimer(signal.ITIMER_REAL, 0.0002 * (1 + turn % 20))
+        try:
+            with ps.num_threads(1 + turn % 2):
+                ps.add_at(a, index, rows, axis=0)
+                ps.gather(a, index)
+            time.sleep(1)
+        except WakeError:
+            hits += 1
+        assert len(np.unique(a)) == 1, np.unique(a)
+        assert a[0, 0] in (0, 800)
+    assert hits == 60
+
+
+def stormy():
+    """The storm, by alarms that raise."""
+
+    def handler(number, frame):
+        raise WakeError
+
+    signal.signal(signal.SIGALRM, handler)
+    storm()
+
+
+def blocked_in_workers():
+    """A signal is never delivered to a helper, whose thread has no handler's state."""
+    heard = []
+    signal.signal(signal.SIGUSR1, lambda *ignored: heard.append(threading.get_ident()))
+    a = np.zeros(1000)
+    index = np.arange(2_000_000) % 1000
+    with ps.num_threads(3):
+        for _ in range(10):
+            os.kill(os.getpid(), signal.SIGUSR1)
+            ps.add_at(a, index, 1.0)
+    assert len(heard) == 10
+    assert set(heard) == {threading.main_thread().ident}
+
+
+def all_cases():
+    """Each situation as a case of its own."""
+    for threads in (1, 2):
+        yield case(f"new result {threads}", "ok", new_result, threads)
+        yield case(f"in place {threads}", "ok", in_place, threads)
+        yield case(f"handler calls us {threads}", "ok", handler_calls_us, threads)
+    for situation in (
+        along,
+        again,
+        in_a_thread,
+        handler_raises,
+        handler_rewrites,
+        stormy,
+        blocked_in_workers,
+    ):
+        yield case(situation.__name__, "ok", situation)
+
+
+GROUPS = {"signals": all_cases}
+
+if __name__ == "__main__":
+    run_group(GROUPS)

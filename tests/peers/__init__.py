@@ -1,0 +1,1 @@
+"""Adapters that run suites written by others, from their installed packages."""

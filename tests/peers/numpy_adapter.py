@@ -1,0 +1,315 @@
+"""Pytest plugin: NumPy's own test files, with their indexed updates sent to pyscatter.
+
+Ufuncs and arrays refuse new attributes, so nothing can be patched from outside.
+Instead the listed modules are compiled from a changed syntax tree, in memory: each
+`x.at`, `x.take`, `x.put` and so on becomes a question to `lookup`, which answers with
+pyscatter where x is one of the objects that it replaces, and with NumPy elsewhere. In
+the file on indexing, `x[i]` and `x[i] = v` go the same way when i holds arrays. What
+pyscatter does not offer (unary ufuncs, object arithmetic, long double sums, views)
+stays NumPy's and is not counted.
+
+Use: pytest -p tests.peers.numpy_adapter --peer-report=FILE FILE ...
+"""
+
+import ast
+import functools
+import importlib.abc
+import importlib.machinery
+import json
+import pathlib
+import sys
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import pyscatter as ps
+
+NUMPY = pathlib.Path(np.__file__).resolve().parent
+FILES = [
+    NUMPY / room / "tests" / f"test_{stem}.py"
+    for room, stems in (
+        ("_core", "dtype indexing item_selection mem_overlap multiarray numeric"),
+        ("_core", "regression ufunc umath"),
+        ("lib", "arraysetops shape_base"),
+    )
+    for stem in stems.split()
+]
+
+DROP_INS = {
+    getattr(np, name): getattr(ps, name + "_at")
+    for name in (
+        "add subtract multiply divide floor_divide minimum maximum fmin fmax "
+        "bitwise_and bitwise_or bitwise_xor"
+    ).split()
+}
+ORDER = (np.minimum, np.maximum, np.fmin, np.fmax)
+
+calls = Counter()
+
+
+def _reached(name):
+    """Count a call that reaches pyscatter, before it can raise."""
+    calls[name] += 1
+
+
+def _offered(ufunc, dtype):
+    """Say whether pyscatter has this arithmetic on this dtype."""
+    if dtype.kind in "mM" or dtype.char == "g":
+        return ufunc in ORDER or (dtype.kind == "m" and ufunc in (np.add, np.subtract))
+    return dtype.kind in "biufc" and dtype.char != "G" and dtype.num < 24
+
+
+def _at(ufunc, a, *args):
+    if len(args) != 2 or not isinstance(a, np.ndarray) or not _offered(ufunc, a.dtype):
+        return ufunc.at(a, *args)
+    _reached(ufunc.__name__)
+    return DROP_INS[ufunc](a, *args)
+
+
+def _moved(a):
+    """Say whether pyscatter promises to move elements of this array."""
+    return a.dtype.num < 24 and not isinstance(a, np.ma.MaskedArray)
+
+
+def _positions(index):
+    """Take over NumPy's rule for take and put: a mask means the numbers 0 and 1."""
+    index = np.asarray(index)
+    if index.dtype == bool or (index.size == 0 and index.dtype == float):
+        return index.astype(np.intp)
+    return index
+
+
+def _take(a, indices, axis=None, out=None, mode="raise"):
+    a = np.asanyarray(a)
+    if not _moved(a):
+        return np.take(a, indices, axis, out, mode)
+    _reached("take")
+    result = ps.gather(a, _positions(indices), axis=axis, mode=mode, out=out)
+    return result[()] if out is None else result
+
+
+def _put(a, ind, v, mode="raise"):
+    if not isinstance(a, np.ndarray) or not _moved(a):
+        return np.put(a, ind, v, mode)
+    _reached("put")
+    ind = _positions(ind)
+    v = np.asarray(v, dtype=a.dtype)
+    if v.size == 0:
+        ind = ind[:0]
+    ps.scatter(a, ind, np.resize(v, ind.shape), axis=None, mode=mode, out=a)
+
+
+def _take_along_axis(arr, indices, axis=-1):
+    _reached("take_along_axis")
+    return ps.gather_along_axis(arr, indices, axis)
+
+
+def _put_along_axis(arr, indices, values, axis):
+    _reached("put_along_axis")
+    ps.scatter_along_axis(arr, indices, values, axis, casting="unsafe", out=arr)
+
+
+FUNCTIONS = {
+    "take": _take,
+    "put": _put,
+    "take_along_axis": _take_along_axis,
+    "put_along_axis": _put_along_axis,
+}
+METHODS = ("take", "put")
+
+
+def _advanced(index):
+    """Say whether an index makes NumPy copy elements instead of making a view."""
+    parts = index if isinstance(index, tuple) else (index,)
+    arrays = [p for p in parts if isinstance(p, (bool, np.bool, list, np.ndarray))]
+    return bool(arrays) and not any(np.asarray(p).dtype.kind in "UO" for p in arrays)
+
+
+def _plain(obj, index):
+    return type(obj) is np.ndarray and _moved(obj) and _advanced(index)
+
+
+def _getitem(obj, index):
+    if not _plain(obj, index):
+        return obj[index]
+    _reached("getitem")
+    return ps.gather_at(obj, index)[()]
+
+
+def _setitem(obj, index, value):
+    if not _plain(obj, index):
+        obj[index] = value
+        return
+    _reached("setitem")
+    ps.scatter_at(obj, index, value, casting="unsafe", out=obj)
+
+
+def lookup(obj, name):
+    """Return what `obj.name` shall mean in the changed modules."""
+    if name == "at" and isinstance(obj, np.ufunc) and obj in DROP_INS:
+        return functools.partial(_at, obj)
+    if obj is np and name in FUNCTIONS:
+        return FUNCTIONS[name]
+    if name in METHODS and isinstance(obj, np.ndarray):
+        return functools.partial(FUNCTIONS[name], obj)
+    return getattr(obj, name)
+
+
+def _call(place, name, *args):
+    """Build a call of one of the names that the loader puts into each module."""
+    call = ast.Call(ast.Name(name, ast.Load()), list(args), [])
+    return ast.fix_missing_locations(ast.copy_location(call, place))
+
+
+class _Rewriter(ast.NodeTransformer):
+    """Turn attribute reads into lookups and note which definitions use what."""
+
+    def __init__(self, subscripts):
+        self.subscripts = subscripts
+        self.users = {}
+        self.inside = []
+
+    def _definition(self, node):
+        self.inside.append(node.name)
+        self.users.setdefault(node.name, set())
+        self.generic_visit(node)
+        self.inside.pop()
+        return node
+
+    visit_FunctionDef = _definition
+
+    def _note(self, name):
+        for user in self.inside:
+            self.users[user].add(name)
+
+    def visit_Name(self, node):
+        self._note(node.id)
+        return node
+
+    def visit_Attribute(self, node):
+        self.generic_visit(node)
+        self._note(node.attr)
+        wanted = node.attr == "at" or node.attr in FUNCTIONS
+        if not wanted or not isinstance(node.ctx, ast.Load):
+            return node
+        return _call(node, "__peer_lookup__", node.value, ast.Constant(node.attr))
+
+    def _index(self, node):
+        """Return the index as an expression: a bare slice is none outside brackets."""
+        self._note("[]")
+        keeper = ast.Name("__peer_index__", ast.Load())
+        return ast.Subscript(keeper, node.slice, ast.Load())
+
+    def visit_Subscript(self, node):
+        self.generic_visit(node)
+        if not self.subscripts or not isinstance(node.ctx, ast.Load):
+            return node
+        return _call(node, "__peer_getitem__", node.value, self._index(node))
+
+    def visit_Assign(self, node):
+        self.generic_visit(node)
+        target = node.targets[0]
+        if not self.subscripts or not isinstance(target, ast.Subscript):
+            return node
+        index = self._index(target)
+        call = _call(node, "__peer_setitem__", target.value, index, node.value)
+        return ast.copy_location(ast.Expr(call), node)
+
+
+def _reaching(users):
+    """Return the definitions that reach a replaced name, also through others."""
+    reaching = {"at", "[]", *FUNCTIONS}
+    while True:
+        more = {name for name, used in users.items() if used & reaching} - reaching
+        if not more:
+            return reaching
+        reaching |= more
+
+
+class _Loader(importlib.machinery.SourceFileLoader):
+    """Compile from source each time: cached bytecode would be NumPy's own."""
+
+    def get_code(self, fullname):
+        path = self.get_filename(fullname)
+        tree = ast.parse(self.get_data(path))
+        rewriter = _Rewriter(subscripts=path.endswith("test_indexing.py"))
+        tree = rewriter.visit(tree)
+        self.reaching = _reaching(rewriter.users)
+        return compile(tree, path, "exec")
+
+    def exec_module(self, module):
+        vars(module).update(
+            __peer_lookup__=lookup,
+            __peer_getitem__=_getitem,
+            __peer_setitem__=_setitem,
+            __peer_index__=np.s_,
+        )
+        super().exec_module(module)
+        module.__peer_reaching__ = self.reaching
+        for name, function in FUNCTIONS.items():
+            if getattr(module, name, None) is getattr(np, name):
+                setattr(module, name, function)
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    def find_spec(self, fullname, path, target=None):
+        if fullname.rpartition(".")[2] not in {file.stem for file in FILES}:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path)
+        if spec and spec.origin and pathlib.Path(spec.origin).resolve() in FILES:
+            spec.loader = _Loader(fullname, spec.origin)
+        return spec
+
+
+def _identity(item):
+    scope = f"{item.cls.__name__}::" if item.cls else ""
+    return f"{item.path.stem}::{scope}{item.name}"
+
+
+class _Report:
+    """Keep the tests that can reach pyscatter and write down how each went."""
+
+    def __init__(self, path):
+        self.path = path
+        self.tests = {}
+
+    def pytest_collection_modifyitems(self, config, items):
+        chosen = [i for i in items if i.originalname in i.module.__peer_reaching__]
+        config.hook.pytest_deselected(items=[i for i in items if i not in set(chosen)])
+        items[:] = chosen
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item):
+        # Some of these tests draw unseeded numbers; a list of results needs the same.
+        np.random.seed(2024)
+        before = sum(calls.values())
+        entry = self.tests[_identity(item)] = {"outcome": "passed", "why": ""}
+        result = yield
+        entry["calls"] = sum(calls.values()) - before
+        return result
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item, call):
+        report = yield
+        if report.outcome != "passed":
+            why = str(call.excinfo.value).strip().splitlines() if call.excinfo else []
+            kind = call.excinfo.typename if call.excinfo else ""
+            self.tests[_identity(item)].update(
+                outcome=report.outcome, why=": ".join([kind, *why[:3]])
+            )
+        return report
+
+    def pytest_sessionfinish(self):
+        tests = {name: entry for name, entry in self.tests.items() if entry["calls"]}
+        text = json.dumps({"calls": calls, "tests": tests})
+        pathlib.Path(self.path).write_text(text)
+
+
+def pytest_addoption(parser):
+    parser.addoption("--peer-report", required=True, help="where to write the results")
+
+
+def pytest_configure(config):
+    sys.meta_path.insert(0, _Finder())
+    config.pluginmanager.register(_Report(config.getoption("peer_report")))

@@ -1,0 +1,133 @@
+"""NumPy's own tests of ufunc.at, take, put and array indexing, answered by pyscatter.
+
+They run once, in a child process, through tests/peers/numpy_adapter.py. Every test that
+really reached pyscatter counts; those that must differ on purpose are listed below with
+the reason, and are checked to differ still.
+"""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+import pyscatter
+from tests.peers import numpy_adapter
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# Tests that must reach pyscatter, and calls by name: a little below what NumPy 2.4 has.
+MIN_TESTS = 560
+MIN_CALLS = {
+    "take": 3000,
+    "put": 300,
+    "take_along_axis": 15,
+    "put_along_axis": 5,
+    "getitem": 400,
+    "setitem": 400,
+    "add": 55,
+    "subtract": 30,
+    "multiply": 15,
+    "divide": 15,
+    "floor_divide": 15,
+    "maximum": 30,
+    "minimum": 30,
+    "fmax": 15,
+    "fmin": 15,
+}
+
+# Test (a regular expression) and why pyscatter answers otherwise.
+LOOPS = r"test_ufunc::TestUfunc::test_ufunc_at_inner_loops"
+INDEXING = "test_indexing::Test"
+DEVIATIONS = {
+    r"test_ufunc::TestUfunc::test_at_negative_indexes\[divide-[bBhHiIlLqQnNpP]\]": (
+        "divide_at on integers is a TypeError that names floor_divide"
+    ),
+    LOOPS + r"\[(add|subtract)-e\]": (
+        "float16 is summed in float32 and rounded once, not after every addition"
+    ),
+    LOOPS + r"\[(multiply-e|floor_divide-[efd])\]": (
+        "float arithmetic sets no warnings: not for x // 0.0, not for an overflow"
+    ),
+    "test_umath::TestSpecialMethods::test_ufunc_override_with_super": (
+        "the drop-ins are functions, not ufuncs: they do not ask __array_ufunc__"
+    ),
+    "test_shape_base::TestTakeAlongAxis::test_invalid": (
+        "bool and float indices are a TypeError, where NumPy says IndexError"
+    ),
+    "test_regression::TestRegression::test_attributes": "results are base-class arrays",
+    INDEXING + "Indexing::test_memory_order": "results are C-ordered",
+    "test_multiarray::TestMethods::test_put": (
+        "an empty target is reported as any other index that is out of bounds"
+    ),
+    "test_shape_base::TestPutAlongAxis::test_invalid": (
+        "the message of the ValueError counts dimensions in other words"
+    ),
+    INDEXING + r"BroadcastedAssignments::test_broadcast_error_reports_\w+\[index\d\]": (
+        "the message of the ValueError goes on after the shape"
+    ),
+    INDEXING + r"Indexing::test_too_many_advanced_indices\[64-64-index2\]": (
+        "64 index arrays are answered, where NumPy stops at 63"
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """Run the child and return what its plugin wrote."""
+    place = tmp_path_factory.mktemp("peer")
+    (place / "pytest.ini").write_text("[pytest]\n")
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "--tb=no",
+        "-p",
+        "no:cacheprovider",
+    ]
+    command += ["-c", "pytest.ini", "-p", "tests.peers.numpy_adapter"]
+    command += ["--peer-report=report.json", *map(str, numpy_adapter.FILES)]
+    package = pathlib.Path(pyscatter.__file__).resolve().parent.parent
+    path = os.pathsep.join([str(package), str(ROOT)])
+    done = subprocess.run(
+        command, cwd=place, env={**os.environ, "PYTHONPATH": path}, capture_output=True
+    )
+    assert done.returncode in (0, 1), (
+        done.stdout.decode()[-4000:] + done.stderr.decode()
+    )
+    return json.loads((place / "report.json").read_text())
+
+
+def _failed(report):
+    outcomes = report["tests"].items()
+    return {
+        name: entry["why"] for name, entry in outcomes if entry["outcome"] == "failed"
+    }
+
+
+def test_enough_tests_reach_pyscatter(report):
+    assert len(report["tests"]) >= MIN_TESTS
+
+
+def test_enough_calls_reach_pyscatter(report):
+    calls = report["calls"]
+    short = {name: calls.get(name, 0) for name in MIN_CALLS}
+    assert {n: c for n, c in short.items() if c < MIN_CALLS[n]} == {}
+
+
+def test_the_others_pass(report):
+    listed = re.compile("|".join(DEVIATIONS))
+    failed = _failed(report).items()
+    unexpected = [f"{n}: {why}" for n, why in failed if not listed.fullmatch(n)]
+    assert not unexpected, "\n" + "\n".join(unexpected)
+
+
+@pytest.mark.parametrize("pattern", DEVIATIONS)
+def test_deviation_is_one(report, pattern):
+    meant = [name for name in report["tests"] if re.fullmatch(pattern, name)]
+    assert meant, "no such test"
+    assert [name for name in meant if name not in _failed(report)] == []

@@ -1,0 +1,564 @@
+"""The scatter family against its slow twin: every kernel, op, dtype, option and layout.
+
+First the twin itself is compared with NumPy wherever NumPy means the same. The rows of
+the kernel table are asked from the extension, so that a new one is tested unasked.
+"""
+
+from functools import cache
+from itertools import product
+
+import numpy as np
+import pytest
+
+import pyscatter as ps
+from tests import reference
+from tests.cases import (
+    DTYPES,
+    FORMS,
+    INTEGERS,
+    LAYOUTS,
+    MOVED_DTYPES,
+    PATTERNS,
+    WRITABLE_LAYOUTS,
+    assert_fresh,
+    assert_same,
+    assert_same_outcome,
+    compare,
+    compare_in_place,
+    drawer,
+    outcome,
+    random_index,
+    random_values,
+    rng_for,
+    snapshot,
+)
+
+OPS = "set add sub mul div floor_div min max fmin fmax mean and or xor first".split()
+FLOATS = [name for name in ("f16", "bf16", "f32", "f64") if name in DTYPES]
+NUMBERS = [name for name in DTYPES if DTYPES[name].kind not in "mM"]
+NAN, INF = np.nan, np.inf
+
+
+# --- the twin itself, where NumPy means the same --------------------------------------
+
+UFUNCS = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
+    "floor_div": np.floor_divide,
+    "min": np.minimum,
+    "max": np.maximum,
+    "fmin": np.fmin,
+    "fmax": np.fmax,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
+
+
+def is_numpys(op, dtype):
+    """Does ufunc.at mean the same, bit for bit, as this op on this dtype?"""
+    if dtype in ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "b1"):
+        return op != "div" and not (dtype == "b1" and op in ("sub", "floor_div"))
+    return dtype in ("f32", "f64") and op not in ("and", "or", "xor")
+
+
+@pytest.mark.parametrize("form", [name for name in FORMS if name.startswith("at_")])
+@pytest.mark.parametrize("op", UFUNCS)
+def test_the_twin_agrees_with_ufunc_at(op, form):
+    form = FORMS[form]
+    for dtype in filter(lambda name: is_numpys(op, name), DTYPES):
+        rng = rng_for(op, form.shape, dtype)
+        a = random_values(rng, DTYPES[dtype], form.shape, special=False)
+        a += a.dtype.type(0)  # NumPy does not order zeros: leave none that is negative
+        values = random_values(rng, DTYPES[dtype], form.values, special=False)
+        index = form.index(drawer(rng))
+        actual = outcome(reference.scatter_at, a, index, values, op=op)
+        with np.errstate(all="ignore"):
+            UFUNCS[op].at(a, index, values)
+        assert_same(actual, a, f"{op} {dtype}")
+
+
+def test_the_twin_agrees_with_put():
+    rng = rng_for("put")
+    for mode in ("raise", "clip", "wrap"):
+        a, values = rng.random((3, 4)), rng.random(20)
+        index = drawer(rng, mode)((20,), 12)
+        actual = reference.scatter(a, index, values, None, mode=mode)
+        np.put(a, index, values, mode=mode)
+        assert_same(actual, a, mode)
+
+
+def test_the_twin_agrees_with_put_along_axis():
+    rng = rng_for("put_along_axis")
+    for axis, shape in [(0, (6, 4)), (1, (3, 9)), (-1, (1, 5)), (None, (8,))]:
+        a = rng.random((3, 4))
+        size = a.size if axis is None else a.shape[axis]
+        index = drawer(rng)(shape, size)
+        values = rng.random(np.broadcast_shapes(shape, (1,) * len(shape)))
+        actual = reference.scatter_along_axis(a, index, values, axis)
+        np.put_along_axis(a, index, values, axis)
+        assert_same(actual, a, f"axis={axis}")
+
+
+# --- every op, dtype and option on every form -----------------------------------------
+
+COMBINATIONS = [
+    ("raise", False, True),
+    ("drop", True, False),
+    ("clip", False, False),
+    ("wrap", True, True),
+]
+QUICK_DTYPES = ("b1", "i32", "f16", "f32")
+DTYPE_PARAMETERS = [
+    pytest.param(name, marks=[] if name in QUICK_DTYPES else pytest.mark.slow)
+    for name in DTYPES
+]
+
+
+@pytest.mark.parametrize("dtype", DTYPE_PARAMETERS)
+@pytest.mark.parametrize("form", FORMS)
+def test_every_op_and_option(form, dtype):
+    rng = rng_for(form, dtype)
+    form = FORMS[form]
+    for op in OPS:
+        for mode, masked, include_self in COMBINATIONS:
+            a = random_values(rng, DTYPES[dtype], form.shape)
+            values = random_values(rng, DTYPES[dtype], form.values)
+            options = dict(form.options, op=op, mode=mode, include_self=include_self)
+            if masked:
+                options["where"] = rng.random(form.entries) < 0.7
+            name, index = "scatter" + form.stem, form.index(drawer(rng, mode))
+            compare(name, a, index, values, **options)
+            compare_in_place(name, a, index, values, **options)
+
+
+@pytest.mark.parametrize("dtype", MOVED_DTYPES)
+@pytest.mark.parametrize("form", FORMS)
+def test_what_is_only_moved(form, dtype):
+    rng = rng_for(form, dtype)
+    form, dtype = FORMS[form], MOVED_DTYPES[dtype]
+    a = random_values(rng, dtype, form.shape)
+    values = random_values(rng, dtype, form.values)
+    index = form.index(drawer(rng))
+    for op in ("set", "first", "add", "min"):
+        compare("scatter" + form.stem, a, index, values, op=op, **form.options)
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, "c64", "c128", "i32"])
+@pytest.mark.parametrize("op", ["add", "sub", "mean"])
+def test_compensated(op, dtype):
+    rng = rng_for(op, dtype)
+    for form in ("line", "rows", "nd_elements"):
+        form = FORMS[form]
+        for special in (False, True):
+            a = random_values(rng, DTYPES[dtype], form.shape, special)
+            values = random_values(rng, DTYPES[dtype], form.values, special)
+            index = form.index(drawer(rng))
+            for self in (True, False):
+                options = dict(form.options, op=op, compensated=True, include_self=self)
+                compare("scatter" + form.stem, a, index, values, **options)
+
+
+@pytest.mark.parametrize("dtype", ["b1", *INTEGERS])
+def test_means_of_whole_numbers(dtype):
+    rng = rng_for("mean", dtype)
+    a = random_values(rng, DTYPES[dtype], 7)
+    values, index = random_values(rng, DTYPES[dtype], 30), rng.integers(0, 6, 30)
+    for include_self in (True, False):
+        options = {"op": "mean", "include_self": include_self}
+        compare("scatter", a, index, values, **options)
+        compare_in_place("scatter", a, index, values, casting="unsafe", **options)
+        compare_in_place("scatter", a, index, values, **options)
+        for out_dtype in ("b1", "i8", "u16", "i64", "f32"):
+            outs = np.zeros((2, 7), DTYPES[out_dtype])
+            options["casting"] = "unsafe"
+            expected = outcome(
+                reference.scatter, a, index, values, out=outs[0], **options
+            )
+            actual = outcome(ps.scatter, a, index, values, out=outs[1], **options)
+            assert_same_outcome(actual, expected, f"{dtype} into {out_dtype}")
+
+
+@pytest.mark.parametrize("accumulator", ["f32", "f64"])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_accumulator_dtype(dtype, accumulator):
+    rng = rng_for(dtype, accumulator)
+    a = random_values(rng, DTYPES[dtype], (5, 3))
+    for source in ("f32", "f64"):
+        values = random_values(rng, DTYPES[source], (40, 3))
+        index = random_index(rng, "uniform", 40, 5)
+        for op in ("add", "sub", "mul", "div", "min", "mean"):
+            compare("scatter", a, index, values, op=op, dtype=DTYPES[accumulator])
+
+
+ALIASES = {
+    "sum": "add",
+    "prod": "mul",
+    "amin": "min",
+    "amax": "max",
+    "subtract": "sub",
+    "multiply": "mul",
+    "divide": "div",
+    "floor_divide": "floor_div",
+    "minimum": "min",
+    "maximum": "max",
+    "update": "set",
+    "last": "set",
+}
+
+
+@pytest.mark.parametrize("alias", ALIASES)
+def test_an_alias_means_the_op(alias):
+    a, values = np.array([5.0, 7, 9]), np.array([2.0, 6.0, 0.5])
+    expected = reference.scatter(a, [0, 0, 1], values, op=ALIASES[alias])
+    assert_same(ps.scatter(a, [0, 0, 1], values, op=alias), expected)
+
+
+@pytest.mark.parametrize("op", UFUNCS)
+def test_a_ufunc_means_the_op(op):
+    a, values = np.array([12, 5, 9]), np.array([2, 5, 3])
+    if op == "div":
+        a, values = a / 2, values / 4
+    expected = ps.scatter(a, [0, 0, 1], values, op=op)
+    assert_same(ps.scatter(a, [0, 0, 1], values, op=UFUNCS[op]), expected)
+
+
+# --- every kernel that was built ------------------------------------------------------
+
+
+def kernel_rows(family):
+    """Return (op, dtype, isa) of the kernels of a family, without repetitions."""
+    rows = (row for row in ps._core.kernels() if row[0].split("_")[0] == family)
+    return sorted({tuple(row[1:]) for row in rows})
+
+
+@cache
+def kernel_cases(op, dtype):
+    """Return calls that reach one row of the table, with their answers.
+
+    Pairs (k32, k64) are compensated sums, t64 stands for both kinds of time; NumPy
+    orders complex numbers, so their row is reached through the drop-ins alone.
+    """
+    options = {"op": op, "compensated": True} if dtype in ("k32", "k64") else {"op": op}
+    stored = {"k32": ["f32"], "k64": ["f64"], "t64": ["datetime", "timedelta"]}
+    cases = []
+    for name in stored.get(dtype, [dtype]):
+        rng = rng_for(op, name)
+        for width, pattern in product(
+            (None, 1, 3, 17), ("uniform", "runs", "all_same")
+        ):
+            tail = () if width is None else (width,)
+            a = random_values(rng, DTYPES[name], (9, *tail))
+            values = random_values(rng, DTYPES[name], (67, *tail))
+            index = random_index(rng, pattern, 67, 9)
+            function = "scatter"
+            if dtype in ("c64", "c128") and op in ("min", "max", "fmin", "fmax"):
+                function, options = COMPLEX_ORDER[op], {}
+            expected = answer(reference, function, a, index, values, options)
+            cases.append((function, a, index, values, options, expected))
+    return cases
+
+
+COMPLEX_ORDER = {
+    "min": "minimum_at",
+    "max": "maximum_at",
+    "fmin": "fmin_at",
+    "fmax": "fmax_at",
+}
+
+
+def answer(library, function, a, index, values, options):
+    """Return what a scatter or a drop-in makes of a copy of `a`."""
+    a = a.copy()
+    result = outcome(getattr(library, function), a, index, values, **options)
+    return a if result is None else result
+
+
+@pytest.mark.parametrize(("op", "dtype", "isa"), kernel_rows("scatter"))
+def test_every_kernel(op, dtype, isa):
+    ps._core.force_level(isa)
+    for algorithm in (None, *ps._core.algorithms()):
+        ps._core.force_algorithm(algorithm)
+        for *call, expected in kernel_cases(op, dtype):
+            assert_same_outcome(answer(ps, *call), expected, f"{algorithm} {call[0]}")
+
+
+# --- values: casting, weak scalars, broadcasting --------------------------------------
+
+
+@pytest.mark.parametrize("target", DTYPES)
+def test_values_of_every_dtype(target):
+    rng = rng_for("casting", target)
+    index = random_index(rng, "uniform", 9, 4)
+    for source in DTYPES:
+        values = random_values(rng, DTYPES[source], 9, special=False)
+        a = random_values(rng, DTYPES[target], 4, special=False)
+        for op in ("set", "add", "max"):
+            compare("scatter", a, index, values, op=op)
+        for casting in ("no", "equiv", "safe"):
+            compare("scatter", a, index, values, casting=casting)
+
+
+WEAK = [0, 1, -1, 200, 2**40, 2**63, 2**64, -(2**63), 10**400, True, 1.5, -2.0, 1e300]
+WEAK += [NAN, INF, 1j, [], [1, 2], [1, 2.5], (True, False), [1, 2j], [300, 1], [[1, 2]]]
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_weak_values(dtype):
+    a = np.ones(2, DTYPES[dtype])
+    for value in WEAK:
+        index = [0] if np.ndim(value) == 0 else np.zeros(np.shape(value), int)
+        for op in ("set", "add"):
+            compare("scatter", a, index, value, op=op)
+
+
+def test_numpy_scalars_are_not_weak():
+    a = np.zeros(2, np.float32)
+    for scalar in (np.float64(1e300), np.int64(3), np.float32(2), np.bool_(True)):
+        compare("scatter", a, [0], scalar, op="add")
+    compare("scatter", np.zeros(2, np.int32), [0], np.float64(1), op="add")
+    compare("scatter", np.zeros(2, np.int32), [0], [np.float64(1)], op="add")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_values_broadcast(form):
+    rng = rng_for("broadcast", form)
+    form = FORMS[form]
+    a, index = rng.random(form.shape), form.index(drawer(rng))
+    full = form.values
+    smaller = [full[k:] for k in range(len(full) + 1)]
+    smaller += [full[:k] + (1,) + full[k + 1 :] for k in range(len(full))]
+    wrong = [
+        (2, *full),
+        (*full, 2),
+        (1, *full),
+        (*full[:-1], full[-1] + 1) if full else (2,),
+    ]
+    for shape in smaller + wrong:
+        for op in ("set", "add", "first"):
+            values = rng.random(shape)
+            compare("scatter" + form.stem, a, index, values, op=op, **form.options)
+
+
+# --- layouts --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("form", FORMS)
+def test_every_layout(form, layout):
+    rng = rng_for("layout", form, layout)
+    form, lay = FORMS[form], LAYOUTS[layout]
+    for dtype in ("f32", "i16", "c64", "f16"):
+        a = lay(random_values(rng, DTYPES[dtype], form.shape))
+        values = lay(random_values(rng, DTYPES[dtype], form.values))
+        index = form.index(lambda shape, size: lay(drawer(rng)(shape, size)))  # noqa: B023
+        where = lay(np.asarray(rng.random(form.entries) < 0.8))
+        kept = [snapshot(array) for array in (a, values, where)]
+        for op in ("set", "add", "mean", "first"):
+            options = dict(form.options, op=op, where=where)
+            result = compare("scatter" + form.stem, a, index, values, **options)
+            assert_fresh(result, a, values)
+        assert kept == [snapshot(array) for array in (a, values, where)]
+
+
+@pytest.mark.parametrize("layout", WRITABLE_LAYOUTS)
+@pytest.mark.parametrize("form", FORMS)
+def test_targets_of_every_layout(form, layout):
+    rng = rng_for("target", form, layout)
+    form, lay = FORMS[form], LAYOUTS[layout]
+    for dtype in ("f32", "u8", "f64", "c128", "f16", "packed"):
+        dtype = {**DTYPES, **MOVED_DTYPES}[dtype]
+        a = lay(random_values(rng, dtype, form.shape))
+        values = random_values(rng, dtype, form.values)
+        index = form.index(drawer(rng))
+        for op in ("set", "add", "first", "mul"):
+            compare_in_place(
+                "scatter" + form.stem, a, index, values, op=op, **form.options
+            )
+
+
+def test_bytes_between_the_elements_stay():
+    record = np.dtype([("left", "u1"), ("x", "f4"), ("right", "u1")])
+    a = np.array([(11, 1.0, 22)] * 6, record)
+    ps.scatter(a["x"], [0, 0, 5], 2.0, op="add", out=a["x"])
+    assert a["x"].tolist() == [5, 1, 1, 1, 1, 3]
+    assert set(a["left"].tolist()) == {11} and set(a["right"].tolist()) == {22}
+
+
+@pytest.mark.parametrize("index_dtype", INTEGERS)
+@pytest.mark.parametrize("form", FORMS)
+def test_every_index_dtype(form, index_dtype):
+    rng = rng_for("index", form, index_dtype)
+    form, dtype = FORMS[form], DTYPES[index_dtype]
+    signed = dtype.kind == "i"
+
+    def draw(shape, size):
+        return rng.integers(-size if signed else 0, size, shape).astype(dtype)
+
+    a, values = rng.random(form.shape), rng.random(form.values)
+    for swap in (False, True):
+        index = form.index(lambda *s: LAYOUTS["byteswapped" if swap else "c"](draw(*s)))  # noqa: B023
+        compare("scatter" + form.stem, a, index, values, op="add", **form.options)
+
+
+EXTREMES = [-(2**63), -(2**31), -129, -1, 0, 6, 7, 255, 2**31, 2**63 - 1, 2**64 - 1]
+
+
+@pytest.mark.parametrize("index_dtype", INTEGERS)
+def test_extreme_indices_in_every_mode(index_dtype):
+    info = np.iinfo(DTYPES[index_dtype])
+    fitting = [i for i in EXTREMES if info.min <= i <= info.max]
+    index = np.array(fitting, DTYPES[index_dtype])
+    a, values = np.zeros(7), np.arange(1.0, 1 + len(index))
+    for mode in ("drop", "clip", "wrap", "raise"):
+        compare("scatter", a, index, values, op="add", mode=mode)
+        compare("scatter_nd", a, index[:, None], values, op="add", mode=mode)
+        compare("scatter_at", a, index, values, op="add", mode=mode)
+        compare("scatter_along_axis", a, index, values, op="add", mode=mode)
+        compare("gather", a + 5, index, mode=mode)
+        for one in index:
+            compare("scatter", a, [one], 1.0, mode=mode)
+
+
+def test_anything_that_is_integers_is_an_index():
+    a = np.arange(5.0)
+    for index in (
+        *(3, np.int8(3), [3], (3, 1), [[0, 1], [2, 2]], range(3), np.array(2), True),
+        *([], (), [[], []], np.zeros(0, int), np.zeros(0), np.zeros((0, 3), np.uint8)),
+        *([1.0], ["1"], [None], None, "1", np.array([1], object), {1: 2}, 1.0, b"1"),
+        *(np.zeros(3, bool), np.array([1], "m8[s]"), np.zeros(1, complex)),
+    ):
+        for name in ("scatter", "scatter_along_axis", "scatter_nd"):
+            compare(name, a, index, 9.0)
+        compare("gather", a, index)
+
+
+def test_the_target_may_be_anything_that_is_an_array():
+    for a in ([1, 2, 3], (1.5, 2.5), [[True, False]], range(4), 5, np.float32(2)):
+        for options in ({}, {"axis": None}, {"axis": None, "op": "add"}):
+            if np.ndim(a) or options:
+                compare("scatter", a, [0, 0], np.asarray(a).dtype.type(1), **options)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_where_broadcasts_to_the_entries(form):
+    rng = rng_for("where", form)
+    form = FORMS[form]
+    a, values = rng.random(form.shape), rng.random(form.values)
+    shapes = [(), (1,), form.entries[1:], (1, *form.entries[1:]), (2, *form.entries)]
+    for shape in [*shapes, form.entries[:-1] + (1,)]:
+        where = rng.random(shape) < 0.5
+        for mode in ("raise", "drop"):
+            index = form.index(drawer(rng, mode))
+            options = dict(form.options, where=where, mode=mode)
+            compare("scatter" + form.stem, a, index, values, op="add", **options)
+            compare("gather" + form.stem, a, index, **options)
+    for wrong in (1, [1, 0], np.ones(form.entries), "True"):
+        options = dict(form.options, where=wrong)
+        compare("scatter" + form.stem, a, index, values, **options)
+
+
+def test_many_axes():
+    a = np.arange(12.0).reshape((1,) * 30 + (3,) + (1,) * 31 + (4,))
+    for axis in (30, 62, -1, 0):
+        index = np.zeros(2, int)
+        compare("scatter", a, index, 1.0, axis, op="add")
+        compare("gather", a, index, axis)
+    index = np.zeros((1,) * 62 + (2,), int)
+    compare("scatter_along_axis", a, index, 1.0, op="add")
+    compare("gather", a, np.zeros((1, 2), int), 30)
+    assert outcome(ps.gather, a, np.zeros((1, 1, 2), int), 30) is ValueError
+    assert outcome(ps.scatter, a, np.zeros((1, 1, 2), int), 1.0, 30) is ValueError
+
+
+# --- sizes that cross the internal blocks ---------------------------------------------
+
+EDGES = [n + d for n in (2048, 4096, 8192) for d in (-1, 0, 1)]
+SLOW_EDGES = [pytest.param(n, marks=pytest.mark.slow) for n in EDGES if n != 2049]
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("n", [2049, *SLOW_EDGES])
+def test_block_edges_on_a_line(n, pattern):
+    rng = rng_for(n, pattern)
+    index = random_index(rng, pattern, n, 300, np.int32)
+    for dtype, op in [("f32", "add"), ("i64", "max"), ("f16", "mean"), ("u8", "first")]:
+        a = random_values(rng, DTYPES[dtype], 300)
+        values = random_values(rng, DTYPES[dtype], n)
+        compare("scatter", a, index, values, op=op)
+    where = rng.random(n) < 0.9
+    compare("scatter", a, index, values, op="add", where=where, mode="drop")
+
+
+def test_every_small_size():
+    rng = rng_for("small")
+    for n in range(140):
+        a, values = rng.random(50), rng.random(n)
+        index = random_index(rng, "negative", n, 50)
+        compare("scatter", a, index, values, op="add")
+        compare_in_place("scatter", a, index, values, op="first")
+        compare("scatter", a, index, values, op="max", where=values > 0.3)
+        compare("scatter", a, index, values, op="set", mode="drop")
+        compare("gather", a, index)
+        compare("gather", a, index, mode="fill", fill_value=7.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("inner", [1, 3, 7, 100])
+@pytest.mark.parametrize("form", ["batch", "along", "nd", "at", "axis"])
+def test_entries_of_several_axes_cross_the_blocks(form, inner):
+    rng = rng_for(form, inner)
+    outer = 9001 // inner
+    a = rng.random((outer, 6))
+    index = rng.integers(-6, 6, (outer, inner))
+    rows = np.arange(outer)[:, None]
+    calls = {
+        "batch": ("scatter", (a, index), {"batch_dims": 1}),
+        "along": ("scatter_along_axis", (a, index), {}),
+        "nd": ("scatter_nd", (a, np.stack(np.broadcast_arrays(rows, index), -1)), {}),
+        "at": ("scatter_at", (a, (rows, index)), {}),
+        "axis": ("scatter", (a[:9], index % 9), {}),
+    }
+    name, args, options = calls[form]
+    tail = (6,) if form == "axis" else ()
+    full = (outer, inner, *tail)
+    for shape in (full, (outer, *(1,) * len(full[1:])), full[1:], ()):
+        values = rng.random(shape)
+        where = rng.random((outer, inner) if shape else (inner,)) < 0.8
+        compare(name, *args, values, op="add", where=where, **options)
+        compare(name, *args, values.T.copy().T if shape else values, **options)
+    compare(name.replace("scatter", "gather"), *args, where=where, **options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", EDGES)
+def test_block_edges_of_rows_and_tuples(n):
+    rng = rng_for(n, "rows")
+    a, values = rng.random((40, 3)), rng.random((n, 3))
+    index = random_index(rng, "negative", n, 40)
+    compare("scatter", a, index, values, op="add")
+    compare("scatter_along_axis", a, index[:, None], values, 0, op="add")
+    pairs = np.stack([index, rng.integers(-3, 3, n)], axis=-1)
+    compare("scatter_nd", a, pairs, values[:, 0], op="min")
+    compare("scatter_at", a.T, (slice(None), index), values.T, op="sub")
+    compare("scatter", a, index.reshape(1, -1), values, op="set", mode="wrap")
+
+
+@pytest.mark.parametrize("position", [0, 1, 2047, 2048, 4095, 4096, 8192, 8999])
+def test_a_bad_index_anywhere_stops_the_call(position):
+    a, index = np.zeros((5, 2), np.float32), np.arange(9000) % 5
+    index[position] = 5
+    place = rf"\(position {position} of 9000 in"
+    message = f"index 5 is out of bounds for axis 0 with size 5 {place}"
+    for out in (None, a):
+        with pytest.raises(IndexError, match=message):
+            ps.scatter(a, index, 1.0, op="add", out=out)
+        with pytest.raises(IndexError, match=message):
+            ps.scatter_nd(a, index[:, None], 1.0, op="add", out=out)
+        with pytest.raises(IndexError, match="index 5 is out of bounds for axis 0"):
+            ps.scatter_at(a, index, 1.0, op="add", out=out)
+        with pytest.raises(IndexError, match="index 5 is out of bounds for axis 0"):
+            ps.scatter_along_axis(a, index[:, None], 1.0, 0, op="add", out=out)
+    assert not a.any()

@@ -1,0 +1,266 @@
+"""Targets of both families: out=, in place, overlap, read-only memory, warnings.
+
+A target that shares memory with an input gives what copies would have given, one whose
+elements share bytes is refused, and inputs are never written to.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import pyscatter as ps
+from tests import reference
+from tests.cases import (
+    FORMS,
+    LAYOUTS,
+    WRITABLE_LAYOUTS,
+    assert_fresh,
+    assert_same,
+    drawer,
+    random_values,
+    rng_for,
+    snapshot,
+)
+
+LIBRARIES = [pytest.param(ps, id="pyscatter"), pytest.param(reference, id="reference")]
+
+
+def function(family, stem):
+    """Return pyscatter's function of a family by its stem."""
+    return getattr(ps, family + stem)
+
+
+# --- out= -----------------------------------------------------------------------------
+
+
+def test_without_out_the_target_stays():
+    a = np.zeros(3)
+    result = ps.scatter(a, [1], 5.0)
+    assert_fresh(result, a)
+    assert result.tolist() == [0, 5, 0] and not a.any()
+
+
+def test_out_is_a_updates_in_place():
+    a = np.zeros(3)
+    assert ps.scatter(a, [1], 5.0, out=a) is a
+    assert a.tolist() == [0, 5, 0]
+
+
+def test_another_out_receives_a_first():
+    a, out = np.array([1, 2, 3]), np.full(3, 99)
+    assert ps.scatter(a, [1], 5, out=out) is out
+    assert out.tolist() == [1, 5, 3] and a.tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("layout", WRITABLE_LAYOUTS)
+@pytest.mark.parametrize("form", FORMS)
+def test_another_out_of_any_layout(form, layout):
+    rng = rng_for("out", form, layout)
+    form = FORMS[form]
+    a, values = rng.random(form.shape), rng.random(form.values)
+    index = form.index(drawer(rng))
+    out = LAYOUTS[layout](np.full(form.shape, 7.0))
+    scatter, gather = function("scatter", form.stem), function("gather", form.stem)
+    expected = scatter(a, index, values, op="add", **form.options)
+    assert scatter(a, index, values, op="add", out=out, **form.options) is out
+    assert_same(np.array(out, np.float64), expected)
+
+    taken = LAYOUTS[layout](np.full(form.values, 7.0))
+    assert gather(a, index, out=taken, **form.options) is taken
+    assert_same(np.array(taken, np.float64), gather(a, index, **form.options))
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_the_dtype_of_out_counts(library):
+    a, out = np.array([1, 2, 3], np.int16), np.zeros(3, np.float32)
+    library.scatter(a, [0, 0], 0.25, op="add", out=out)
+    assert out.tolist() == [1.5, 2, 3]
+    narrow = np.zeros(3, np.int8)
+    library.scatter(a, [2], 100, op="add", out=narrow)
+    assert narrow.tolist() == [1, 2, 103]
+    with pytest.raises(OverflowError):
+        library.scatter(a, [2], 200, op="add", out=narrow)
+    with pytest.raises(TypeError):
+        library.scatter(np.zeros(3), [0], 1.0, out=narrow)
+    assert narrow.tolist() == [1, 2, 103]
+
+
+def test_a_subclass_that_is_plain_memory_is_a_target(tmp_path):
+    file = np.memmap(tmp_path / "a.bin", np.float32, "w+", shape=(4,))
+    assert ps.scatter(file, [1, 1], 2.0, op="add", out=file) is file
+    ps.add_at(file, [3], 1.0)
+    assert file.tolist() == [0, 4, 0, 1]
+    assert type(ps.scatter(file, [0], 1.0)) is np.ndarray
+    assert type(ps.gather(file, [0])) is np.ndarray
+
+
+def test_results_of_no_axes_are_arrays():
+    for result in (
+        ps.gather(np.arange(3), 1),
+        ps.gather_at(np.arange(3), 1),
+        ps.gather_nd(np.arange(6).reshape(2, 3), [1, 2]),
+        ps.scatter(np.array(5), [0], 7, axis=None),
+    ):
+        assert_fresh(result)
+        assert result.shape == ()
+
+
+# --- shared memory --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("op", ["set", "add", "max", "mean"])
+def test_values_that_are_the_target(op):
+    for step in (1, -1, 2):
+        base = np.arange(40, dtype=np.float32)
+        index = np.array([3, 3, 0, 9, 1, -1, 2, 7])[:: abs(step)]
+        a = base[:10]
+        values = base[4 : 4 + len(index)][:: np.sign(step)]
+        expected = reference.scatter(a, index, values.copy(), op=op)
+        ps.scatter(a, index, values, op=op, out=a)
+        assert_same(a, expected, f"{op} step {step}")
+
+
+def test_an_index_that_is_the_target():
+    for op in ("set", "add"):
+        a = np.array([3, 1, 2, 0, 1])
+        expected = reference.scatter(a, a.copy(), [4, 0, 0, 0, 2], op=op)
+        ps.scatter(a, a, [4, 0, 0, 0, 2], op=op, out=a)
+        assert_same(a, expected, op)
+    a = np.array([2, 0, 1, 3])
+    ps.gather(a, a[::-1], out=a)
+    assert a.tolist() == [3, 0, 2, 1]
+
+
+def test_a_mask_that_is_the_target():
+    a = np.array([True, False, True])
+    ps.scatter(a, [1, 0, 2], [True, False, False], where=a, out=a)
+    assert a.tolist() == [True, True, False]
+
+
+def test_a_permutation_of_itself():
+    for view in (lambda a: a, lambda a: a[::1], lambda a: a.view(np.ndarray)):
+        a = np.arange(6)
+        ps.scatter(a, [5, 4, 3, 2, 1, 0], view(a), out=a)
+        assert a.tolist() == [5, 4, 3, 2, 1, 0]
+
+
+@pytest.mark.parametrize("shift", [-1, 0, 1])
+def test_an_out_that_overlaps_a(shift):
+    raw = np.arange(80, dtype=np.uint8)
+    for unit in (1, 8):
+        start = 16 + shift * unit
+        a = raw[16:48].view(np.int64)
+        out = raw[start : start + 32].view(np.int64)
+        expected = reference.scatter(a.copy(), [0, 0, 3], [1, 2, 3], op="add")
+        ps.scatter(a, [0, 0, 3], [1, 2, 3], op="add", out=out)
+        assert_same(np.array(out), expected, f"shift {shift} of {unit} bytes")
+        expected = a.copy()[[3, 0, 0, 1]]
+        ps.gather(a, [3, 0, 0, 1], out=out)
+        assert_same(np.array(out), expected, f"gather, shift {shift} of {unit} bytes")
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_targets_that_overlap_themselves_are_refused(library):
+    base = np.zeros(8)
+    windows = np.lib.stride_tricks.sliding_window_view(base, 3, writeable=True)
+    repeated = np.lib.stride_tricks.as_strided(base, (4, 8), (0, 8))
+    halves = np.lib.stride_tricks.as_strided(base, (4,), (4,))
+    for a in (windows, repeated, halves):
+        for index in ([0, 1, 0], []):
+            with pytest.raises(ValueError):
+                library.scatter(a, index, 1.0, op="add", out=a)
+        with pytest.raises(ValueError):
+            library.add_at(a, [0], 1.0)
+    with pytest.raises(ValueError):
+        library.gather(np.arange(8.0), [0, 1, 2, 3], out=halves)
+    assert not base.any()
+
+
+def test_interleaved_targets_are_legal():
+    base = np.zeros(12)
+    braid = np.lib.stride_tricks.as_strided(base, (2, 4), (8, 16))
+    ps.scatter(braid, [1, 1], 1.0, op="add", out=braid)
+    assert base.tolist() == [0, 2] * 4 + [0] * 4
+    empty = np.lib.stride_tricks.as_strided(base, (0, 4), (0, 0))
+    ps.scatter(empty, np.zeros(0, int), 1.0, out=empty)
+
+
+def test_an_input_may_overlap_itself():
+    rows = np.broadcast_to(np.float32(2), (4, 3))
+    result = ps.scatter(np.zeros((2, 3), np.float32), [0, 0, 1, 0], rows, op="add")
+    assert result.tolist() == [[6, 6, 6], [2, 2, 2]]
+    a = np.broadcast_to(np.arange(3.0), (4, 3))
+    assert ps.gather(a, [0, 3], axis=0).tolist() == [[0, 1, 2]] * 2
+    assert ps.scatter(a, [3], 9.0)[3].tolist() == [9, 9, 9]
+    index = np.broadcast_to(np.array(1), (5,))
+    assert ps.scatter(np.zeros(3), index, 1.0, op="add").tolist() == [0, 5, 0]
+
+
+def readonly_targets():
+    """Return arrays that must not be written to, for three different reasons."""
+    plain = np.zeros(3)
+    plain.flags.writeable = False
+    return [plain, np.broadcast_to(np.zeros(1), (3,)), np.frombuffer(bytes(24))]
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_readonly_targets_are_refused(library):
+    for a in readonly_targets():
+        before = a.tobytes()
+        for index in ([0, 1], []):
+            with pytest.raises(ValueError):
+                library.scatter(a, index, 1.0, op="add", out=a)
+        with pytest.raises(ValueError):
+            library.add_at(a, [0], 1.0)
+        with pytest.raises(ValueError):
+            library.gather(np.ones(3), [0, 1, 2], out=a)
+        assert a.tobytes() == before
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_warning_made_an_error_leaves_the_target(library):
+    a = np.array([7, 8, 9])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(RuntimeWarning):
+            library.scatter(a, [0, 1, 2], [2, 0, 2], op="floor_div", out=a)
+        library.scatter(a, [0, 9], [1, 0], op="floor_div", mode="drop", out=a)
+        where = [True, False]
+        library.scatter(a, [0, 1], [1, 0], op="floor_div", where=where, out=a)
+    assert a.tolist() == [7, 8, 9]
+    with pytest.warns(RuntimeWarning) as caught:
+        library.scatter(a, [0, 1, 2], [0, 0, 2], op="floor_div", out=a)
+    assert len(caught) == 1
+    assert a.tolist() == [0, 0, 4]
+
+
+def test_float_arithmetic_warns_of_nothing():
+    a = np.array([1, -1, 0], np.float32)
+    with np.errstate(all="raise"):
+        ps.scatter(a, [0, 1, 2], np.float32(0), op="div", out=a)
+        ps.scatter(np.ones(3), [0], 1e308 * np.ones(1), op="mul")
+        ps.scatter(np.zeros(1, np.float16), [0, 0], [6e4, 6e4], op="add")
+        ps.scatter(np.ones(3), [0], np.nan, op="min")
+        assert np.array([2.0]).sum() == 2  # no flag is left for the next call
+    assert a[:2].tolist() == [np.inf, -np.inf] and np.isnan(a[2])
+
+
+@pytest.mark.parametrize("family", ["scatter", "gather"])
+@pytest.mark.parametrize("form", FORMS)
+def test_inputs_are_never_written(form, family):
+    rng = rng_for("inputs", form)
+    form = FORMS[form]
+    drawn = []
+
+    def draw(shape, size):
+        drawn.append(drawer(rng)(shape, size))
+        return drawn[-1]
+
+    a = random_values(rng, np.float32, form.shape)
+    index = form.index(draw)
+    values = [random_values(rng, np.float32, form.values)][family == "gather" :]
+    before = [snapshot(array) for array in (a, *values, *drawn)]
+    for mode in ("raise", "drop", "clip", "wrap"):
+        function(family, form.stem)(a, index, *values, mode=mode, **form.options)
+    assert before == [snapshot(array) for array in (a, *values, *drawn)]
