@@ -225,6 +225,16 @@ def runs(rng, n, size):
     return np.repeat(rng.integers(0, size, n), lengths)[:n]
 
 
+def outliers(rng, n, size):
+    """Return stretches below and at the middle, with one stray position in each.
+
+    Cut in the middle, each half owns all but one of what stands in a stretch.
+    """
+    middle = size // 2
+    is_high = (np.arange(n) // 2048 % 2) ^ (np.arange(n) % 2048 == 1000)
+    return np.where(is_high, middle, rng.integers(0, max(middle, 1), n))
+
+
 def negative(rng, n, size):
     """Return positions counted from the end as well as from the front."""
     return rng.integers(-size, size, n)
@@ -238,6 +248,7 @@ PATTERNS = {
     "reversed": lambda rng, n, size: np.sort(rng.integers(0, size, n))[::-1].copy(),
     "alternating": lambda rng, n, size: np.arange(n) % 2 * (size - 1),
     "power_law": lambda rng, n, size: np.minimum(rng.zipf(1.3, n) - 1, size - 1),
+    "outliers": outliers,
     "negative": negative,
 }
 

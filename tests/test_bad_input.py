@@ -12,17 +12,16 @@ from tests.isolated.bad_input_cases import GROUPS
 from tests.isolated.children import listing, run_cases
 from tests.isolated.forms import FORMS
 
-# Thousands of cases each; the quick run sweeps a form of each code path.
+# Thousands of cases each; the quick run sweeps one form of each code path.
 SWEEPS = {f"index {name}" for name in FORMS}
-QUICK = {
-    f"index {name}" for name in ("scatter", "add_at", "gather", "scatter_nd-pairs")
-}
+SWEPT = ("scatter", "add_at", "gather", "scatter_nd-pairs")
+SLOW = SWEEPS - {f"index {name}" for name in SWEPT} | {"size many updates"}
 
 
 def marked(groups):
     """Groups as parameters, the long ones marked."""
     return [
-        pytest.param(name, marks=pytest.mark.slow if name in SWEEPS - QUICK else [])
+        pytest.param(name, marks=pytest.mark.slow if name in SLOW else [])
         for name in groups
     ]
 

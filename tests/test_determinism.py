@@ -205,14 +205,15 @@ def test_long_indices_into_large_targets_are_numpys(n):
         ufunc.at(expected, index, values)
         function(a, index, values)
         assert_same(a, expected)
-    rows = rng.standard_normal((300_000, 16)).astype(np.float32)
-    index = index[: len(rows)] % 200_000
-    target = np.zeros((200_000, 16), np.float32)
-    ps.add_at(target, index, rows)
-    for column in (0, 7, 15):
-        expected = np.zeros(200_000, np.float32)
-        np.add.at(expected, index, rows[:, column])
-        assert_same(target[:, column].copy(), expected)
+    for rows, width in [(n, 2), (n // 10, 16)]:
+        values = rng.standard_normal((rows, width)).astype(np.float32)
+        target = np.zeros((3_000_000 // width, width), np.float32)
+        places = index[:rows] // width
+        ps.add_at(target, places, values)
+        for column in {0, 1, width - 1}:
+            expected = np.zeros(len(target), np.float32)
+            np.add.at(expected, places, values[:, column])
+            assert_same(target[:, column].copy(), expected)
 
 
 @pytest.mark.slow

@@ -263,6 +263,28 @@ def test_shared_memory(data):
 
 
 @given(st.data())
+def test_whether_a_target_overlaps_itself(data):
+    shape = data.draw(SOME_SHAPES | st.lists(SIZES, min_size=4, max_size=5).map(tuple))
+    steps = st.lists(st.integers(-24, 24), min_size=len(shape), max_size=len(shape))
+    strides = tuple(data.draw(steps))
+    dtype = data.draw(st.sampled_from([np.uint8, np.int16, np.float32, np.float64]))
+    memory = np.zeros(1024, np.uint8)
+    a = np.lib.stride_tricks.as_strided(memory[512:].view(dtype), shape, strides)
+    expected = outcome(reference.scatter_at, a, ..., a.dtype.type(1), op="add", out=a)
+    memory[:] = 0
+    actual = outcome(ps.scatter_at, a, ..., a.dtype.type(1), op="add", out=a)
+    assert (actual is ValueError) == (expected is ValueError)
+    if actual is ValueError or 0 in shape:
+        return
+    assert (a == 1).all()
+    index = np.array(data.draw(st.lists(st.integers(0, shape[0] - 1), max_size=9)), int)
+    numbers = np.arange(len(index)).reshape(-1, *(1,) * (len(shape) - 1))
+    expected = reference.scatter(a, index, numbers.astype(dtype), op="add")
+    ps.scatter(a, index, numbers.astype(dtype), op="add", out=a)
+    assert_same(a.copy(), expected)
+
+
+@given(st.data())
 def test_sums_do_not_depend_on_how_a_call_is_split(data):
     n = data.draw(st.integers(2, 12))
     numbers = draw_values(data.draw, np.dtype(np.float32), (n,))

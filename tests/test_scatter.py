@@ -110,7 +110,7 @@ COMBINATIONS = [
     ("clip", False, False),
     ("wrap", True, True),
 ]
-QUICK_DTYPES = ("b1", "i32", "f16", "f32")
+QUICK_DTYPES = ("b1", "i32", "f16", "f32", "timedelta")
 DTYPE_PARAMETERS = [
     pytest.param(name, marks=[] if name in QUICK_DTYPES else pytest.mark.slow)
     for name in DTYPES
@@ -379,6 +379,44 @@ def test_targets_of_every_layout(form, layout):
             )
 
 
+@pytest.mark.parametrize("dtype", ["f16", "f32", "c64", "i64", "timedelta"])
+def test_few_updates_of_a_large_target(dtype):
+    rng = rng_for("few", dtype)
+    for shape, tail in [((2000,), ()), ((900, 3), (3,))]:
+        a = random_values(rng, DTYPES[dtype], shape)
+        values = random_values(rng, DTYPES[dtype], (20, *tail))
+        index = rng.integers(-30, 30, 20) * (shape[0] // 25)
+        where = rng.random(20) < 0.7
+        for op, layout in product(
+            ("add", "mean", "set", "first"), ("c", "byteswapped")
+        ):
+            for mode in ("drop", "clip"):
+                target = LAYOUTS[layout](a)
+                options = {"op": op, "mode": mode, "where": where}
+                compare_in_place("scatter", target, index, values, **options)
+                options["include_self"] = False
+                compare("scatter", target, index, values, **options)
+        if dtype not in ("timedelta", "i64"):
+            options.update(op="add", compensated=True)
+            compare("scatter", a, index, values, **options)
+
+
+@pytest.mark.parametrize("shape", [(9,), (9, 2), (9, 40), (3000,)])
+def test_bools_of_any_byte_are_read_as_true_and_written_as_one(shape):
+    rng = rng_for("bool", shape)
+    octets = rng.choice(np.array([0, 0, 1, 2, 254, 255], np.uint8), (3, *shape))
+    index = rng.integers(0, shape[0], shape[0]) // 2  # some places stay untouched
+    touched = np.isin(np.arange(shape[0]), index)
+    for op in ("set", "first", "add", "mul", "min", "fmax", "and", "or", "xor"):
+        for values in (octets[1].view(bool), False, True):
+            for include_self in (True, False):
+                a = octets[0].copy()
+                options = {"op": op, "include_self": include_self}
+                compare_in_place("scatter", a.view(bool), index, values, **options)
+                assert (a[touched] <= 1).all()
+                assert a[~touched].tobytes() == octets[0][~touched].tobytes()
+
+
 def test_bytes_between_the_elements_stay():
     record = np.dtype([("left", "u1"), ("x", "f4"), ("right", "u1")])
     a = np.array([(11, 1.0, 22)] * 6, record)
@@ -562,3 +600,44 @@ def test_a_bad_index_anywhere_stops_the_call(position):
         with pytest.raises(IndexError, match="index 5 is out of bounds for axis 0"):
             ps.scatter_along_axis(a, index[:, None], 1.0, 0, op="add", out=out)
     assert not a.any()
+
+
+@pytest.mark.parametrize("n", [1, 2, 31, 32, 33, 64, 65, 2047, 2048, 2049, 4096, 4097])
+def test_a_bad_last_index_stops_the_call(n):
+    index = np.arange(n)
+    index[-1] = 70_000
+    a = np.zeros(70_000, np.float32)
+    for op in ("add", "set", "first", "mean"):
+        for values in (np.float32(1), np.ones(n), np.ones(n, np.float32)[::-1]):
+            for call in (ps.scatter, ps.scatter_at):
+                with pytest.raises(IndexError, match="index 70000 is out of bounds"):
+                    call(a, index, values, op=op, out=a)
+    assert not a.any()
+
+
+@pytest.mark.parametrize("position", [0, 262_143, 262_144, 524_287, 524_288, 599_999])
+def test_a_bad_index_far_along_stops_the_call(position):
+    index = np.arange(600_000) % 70_000
+    index[position] = -70_001
+    a = np.zeros(70_000)
+    place = rf"size 70000 \(position {position} of 600000"
+    for op in ("add", "set", "mean"):
+        with pytest.raises(IndexError, match=f"index -70001 is out of .* {place}"):
+            ps.scatter(a, index, 1.0, op=op, out=a)
+        with pytest.raises(IndexError, match=f"index -70001 is out of .* {place}"):
+            ps.scatter_nd(a, index[:, None], 1.0, op=op, out=a)
+    assert not a.any()
+
+
+@pytest.mark.parametrize("layout", ["c", "byteswapped", "sliced"])
+@pytest.mark.parametrize("index_dtype", INTEGERS)
+def test_a_bad_index_is_named_whatever_its_dtype(index_dtype, layout):
+    info = np.iinfo(DTYPES[index_dtype])
+    for bad in (info.min, info.min + 1, 100, info.max - 1, info.max):
+        index = LAYOUTS[layout](np.array([1, 2, bad, 3], info.dtype))
+        if not -5 <= bad < 5:
+            message = f"index {bad} is out of bounds for axis 0 with size 5 .position 2"
+            with pytest.raises(IndexError, match=message):
+                ps.scatter(np.zeros(5), index, 1.0)
+            with pytest.raises(IndexError, match=message):
+                ps.gather_nd(np.zeros(5), index[:, None])

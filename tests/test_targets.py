@@ -228,6 +228,11 @@ def test_a_warning_made_an_error_leaves_the_target(library):
         library.scatter(a, [0, 9], [1, 0], op="floor_div", mode="drop", out=a)
         where = [True, False]
         library.scatter(a, [0, 1], [1, 0], op="floor_div", where=where, out=a)
+        where, values = [False, True], [0, 1]
+        library.scatter(a, [0, 1], values, op="floor_div", where=where, out=a)
+        with pytest.raises(RuntimeWarning):
+            values = [1, 0]
+            library.scatter(a, [0, 1], values, op="floor_div", where=where, out=a)
     assert a.tolist() == [7, 8, 9]
     with pytest.warns(RuntimeWarning) as caught:
         library.scatter(a, [0, 1, 2], [0, 0, 2], op="floor_div", out=a)

@@ -13,39 +13,79 @@
  */
 #if KIND_IS(FLOAT) || KIND_IS(LONG)
 
-/* Is the sign bit of x set? On the bits, so that the compiler can vectorise it. */
-TEMPLATE_INLINE int
-OF_TYPE(is_negative)(T x)
+/* The lower of two equal numbers, which is -0.0 if one of them is, and the higher: a
+ * choice by sign bit. Written on bits, whose union and intersection it is, because the
+ * compiler makes vector code of that. */
+#if KIND_IS(LONG)
+
+TEMPLATE_INLINE T
+OF_TYPE(lower_equal)(T a, T b)
 {
-    return __builtin_signbit(x) != 0;
+    return signbit(a) ? a : b;
 }
+
+TEMPLATE_INLINE T
+OF_TYPE(higher_equal)(T a, T b)
+{
+    return signbit(a) ? b : a;
+}
+
+#else
+
+TEMPLATE_INLINE T
+OF_TYPE(lower_equal)(T a, T b)
+{
+    BITS a_bits, b_bits;
+    memcpy(&a_bits, &a, sizeof(a));
+    memcpy(&b_bits, &b, sizeof(b));
+    a_bits |= b_bits;
+    memcpy(&a, &a_bits, sizeof(a));
+    return a;
+}
+
+TEMPLATE_INLINE T
+OF_TYPE(higher_equal)(T a, T b)
+{
+    BITS a_bits, b_bits;
+    memcpy(&a_bits, &a, sizeof(a));
+    memcpy(&b_bits, &b, sizeof(b));
+    a_bits &= b_bits;
+    memcpy(&a, &a_bits, sizeof(a));
+    return a;
+}
+
+#endif
 
 TEMPLATE_INLINE T
 OF_TYPE(least)(T a, T b)
 {
-    const int keep = (a < b) | (a != a) | ((a == b) & OF_TYPE(is_negative)(a));
-    return keep ? a : b;
+    T result = a < b ? a : b; /* b where either is NaN */
+    result = a == b ? OF_TYPE(lower_equal)(a, b) : result;
+    return a != a ? a : result;
 }
 
 TEMPLATE_INLINE T
 OF_TYPE(greatest)(T a, T b)
 {
-    const int keep = (a > b) | (a != a) | ((a == b) & !OF_TYPE(is_negative)(a));
-    return keep ? a : b;
+    T result = a > b ? a : b;
+    result = a == b ? OF_TYPE(higher_equal)(a, b) : result;
+    return a != a ? a : result;
 }
 
 TEMPLATE_INLINE T
 OF_TYPE(least_number)(T a, T b)
 {
-    const int keep = (a < b) | (b != b) | ((a == b) & OF_TYPE(is_negative)(a));
-    return keep ? a : b;
+    T result = a < b ? a : b;
+    result = a == b ? OF_TYPE(lower_equal)(a, b) : result;
+    return b != b ? a : result;
 }
 
 TEMPLATE_INLINE T
 OF_TYPE(greatest_number)(T a, T b)
 {
-    const int keep = (a > b) | (b != b) | ((a == b) & !OF_TYPE(is_negative)(a));
-    return keep ? a : b;
+    T result = a > b ? a : b;
+    result = a == b ? OF_TYPE(higher_equal)(a, b) : result;
+    return b != b ? a : result;
 }
 
 /* Python's floor division, from the exact remainder: a quotient that rounds up to the

@@ -39,14 +39,18 @@
 #define KIND FLOAT
 #define T f32
 #define ARITH f32
+#define BITS u32
 #include TEMPLATE
 #undef T
 #undef ARITH
+#undef BITS
 #define T f64
 #define ARITH f64
+#define BITS u64
 #include TEMPLATE
 #undef T
 #undef ARITH
+#undef BITS
 #undef KIND
 #define KIND LONG
 #define T f80

@@ -73,7 +73,7 @@ OF_TYPE(row)(const enum ps_mode mode, T value, int64_t size)
     switch (mode) {
         case PS_MODE_RAISE:
             row += row < 0 ? size : 0;
-            return row < 0 || row >= size ? -1 : row;
+            return (uint64_t)row >= (uint64_t)size ? -1 : row;
         case PS_MODE_CLIP:
             row = row < 0 ? 0 : row;
             return row >= size ? size - 1 : row;
@@ -84,7 +84,7 @@ OF_TYPE(row)(const enum ps_mode mode, T value, int64_t size)
             row %= size;
             return row < 0 ? row + size : row;
         default:
-            return row < 0 || row >= size ? -1 : row;
+            return (uint64_t)row >= (uint64_t)size ? -1 : row;
     }
 }
 
@@ -127,4 +127,33 @@ OF_TYPE(rows)(enum ps_mode mode, int64_t *row, const char *index, int64_t n,
         default:
             return OF_TYPE(resolve)(PS_MODE_DROP, row, index, n, stride, size);
     }
+}
+
+/* offset[i] = base + row * step, for the row that index[i] means under "raise"; returns
+ * how many are out of bounds, for which the offset means nothing. The two passes rows and
+ * list_place in one, for the index that almost every call has: contiguous, one axis. */
+static int64_t
+OF_TYPE(place)(int64_t *restrict offset, const char *restrict index, int64_t n,
+               int64_t size, int64_t step, int64_t base)
+{
+    int64_t n_bad = 0;
+    if (step > 0 && (step & (step - 1)) == 0) { /* no 64-bit product before AVX-512 */
+        const int shift = __builtin_ctzll((uint64_t)step);
+        for (int64_t i = 0; i < n; i++) {
+            const T value = OF_TYPE(load)(index + i * (int64_t)sizeof(T));
+            int64_t row = OF_TYPE(widen)(value);
+            row += row < 0 ? size : 0;
+            n_bad += (uint64_t)row >= (uint64_t)size;
+            offset[i] = base + (int64_t)((uint64_t)row << shift);
+        }
+        return n_bad;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const T value = OF_TYPE(load)(index + i * (int64_t)sizeof(T));
+        int64_t row = OF_TYPE(widen)(value);
+        row += row < 0 ? size : 0;
+        n_bad += (uint64_t)row >= (uint64_t)size;
+        offset[i] = base + (int64_t)((uint64_t)row * (uint64_t)step);
+    }
+    return n_bad;
 }

@@ -6,6 +6,7 @@
 #include "kernels/kernels.h"
 #include "kernels/template.h"
 
+#include "kernels/checked.h"
 #include "kernels/half.h"
 #include "kernels/list.h"
 #include "kernels/partition.h"
@@ -48,7 +49,13 @@ enum {
     static void NAME(scatter_rows, op, dtype)(char *target, const ps_list *list,        \
                                               const char *values, int64_t value_stride, \
                                               int64_t width, int64_t ahead)             \
-    { scatter_rows_##dtype(PS_##op, target, list, values, value_stride, width, ahead); }
+    { scatter_rows_##dtype(PS_##op, target, list, values, value_stride, width, ahead); }    \
+    static int64_t NAME(scatter_checked, op, dtype)(bool is_wide, char *target,             \
+                                                    int64_t size, const char *index,        \
+                                                    const char *values, int64_t n)          \
+    { return is_wide                                                                        \
+          ? scatter_checked_##dtype(PS_##op, true, target, size, index, values, n)          \
+          : scatter_checked_##dtype(PS_##op, false, target, size, index, values, n); }
 #define SCATTER_OP(op, kinds, ...) PS_FOR_EACH_DTYPE(SCATTER_INSTANCES, op)
 PS_FOR_EACH_REDUCTION(SCATTER_OP, ~)
 
@@ -64,6 +71,11 @@ PS_FOR_EACH_REDUCTION(SCATTER_OP, ~)
     static void NAME(gather, move, size)(char *out, const ps_list *list, const char *a, \
                                          int64_t out_stride)                            \
     { gather_move##size(out, list, a, out_stride); }                                    \
+    static int64_t NAME(gather_checked, move, size)(bool is_wide, char *out, const char *a, \
+                                                    int64_t n_rows, const char *index,  \
+                                                    int64_t n)                          \
+    { return is_wide ? gather_checked_move##size(true, out, a, n_rows, index, n)        \
+                     : gather_checked_move##size(false, out, a, n_rows, index, n); }    \
     static void NAME(copy, move, size)(char *to, int64_t to_stride, const char *from,   \
                                        int64_t from_stride, int64_t n)                  \
     { copy_move##size(false, to, to_stride, from, from_stride, n); }                    \
@@ -96,6 +108,7 @@ PS_FOR_EACH_REAL(CAST_INSTANCES, ~)
 const ps_kernel_table TABLE(ISA) = {
     .scan = {PS_FOR_EACH_INDEX(INDEX_CELL, scan)},
     .rows = {PS_FOR_EACH_INDEX(INDEX_CELL, rows)},
+    .place = {PS_FOR_EACH_INDEX(INDEX_CELL, place)},
     .list_place = list_place,
     .list_shift = list_shift,
     .list_ramp = list_ramp,
@@ -104,9 +117,11 @@ const ps_kernel_table TABLE(ISA) = {
     .scatter = {PS_FOR_EACH_REDUCTION(SCATTER_ROW, scatter)},
     .scatter_runs = {PS_FOR_EACH_REDUCTION(SCATTER_ROW, scatter_runs)},
     .scatter_rows = {PS_FOR_EACH_REDUCTION(SCATTER_ROW, scatter_rows)},
+    .scatter_checked = {PS_FOR_EACH_REDUCTION(SCATTER_ROW, scatter_checked)},
     .set = {PS_FOR_EACH_SIZE(SIZE_CELL, set)},
     .set_rows = set_rows,
     .gather = {PS_FOR_EACH_SIZE(SIZE_CELL, gather)},
+    .gather_checked = {PS_FOR_EACH_SIZE(SIZE_CELL, gather_checked)},
     .gather_rows = gather_rows,
     .copy = {PS_FOR_EACH_SIZE(SIZE_CELL, copy)},
     .swap = {PS_FOR_EACH_SIZE(SIZE_CELL, swap)},

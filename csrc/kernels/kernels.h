@@ -31,6 +31,8 @@ typedef struct {
     int64_t (*rows[PS_NUM_INDEX_TYPES])(enum ps_mode mode, int64_t *row,
                                         const char *index, int64_t n, int64_t stride,
                                         int64_t size);
+    int64_t (*place[PS_NUM_INDEX_TYPES])(int64_t *offset, const char *index, int64_t n,
+                                         int64_t size, int64_t step, int64_t base);
     /* list.h */
     void (*list_place)(int64_t *offset, const int64_t *row, int64_t n, int64_t step,
                        int64_t base);
@@ -52,6 +54,9 @@ typedef struct {
     void (*scatter_rows[PS_NUM_REDUCTIONS][PS_NUM_DTYPES])(
             char *target, const ps_list *list, const char *values, int64_t value_stride,
             int64_t width, int64_t ahead);
+    int64_t (*scatter_checked[PS_NUM_REDUCTIONS][PS_NUM_DTYPES])(
+            bool is_wide, char *target, int64_t size, const char *index,
+            const char *values, int64_t n);
     /* set.tmpl.h */
     void (*set[PS_NUM_SIZES])(char *target, const ps_list *list, const char *values,
                               int64_t value_stride);
@@ -60,6 +65,8 @@ typedef struct {
     /* gather.tmpl.h */
     void (*gather[PS_NUM_SIZES])(char *out, const ps_list *list, const char *a,
                                  int64_t out_stride);
+    int64_t (*gather_checked[PS_NUM_SIZES])(bool is_wide, char *out, const char *a,
+                                            int64_t size, const char *index, int64_t n);
     void (*gather_rows)(char *out, const ps_list *list, const char *a,
                         int64_t out_stride, int64_t nbytes, bool streams);
     /* pack.tmpl.h */

@@ -30,24 +30,21 @@ set_rows(char *restrict target, const ps_list *list, const char *restrict values
 }
 
 #if defined(__x86_64__)
-/* copy_row past the caches: the line of `to` is neither read nor kept. Heads and tails
- * that are not 16-byte aligned are stored plainly. */
+/* copy_row past the caches: the line of `to` is neither read nor kept. `to` is aligned to
+ * 16 and nbytes a multiple of 16. */
 TEMPLATE_INLINE void
 stream_row(char *restrict to, const char *restrict from, int64_t nbytes)
 {
-    int64_t done = -(int64_t)(uintptr_t)to & 15;
-    done = done < nbytes ? done : nbytes;
-    memcpy(to, from, (size_t)done);
-    for (; done + 16 <= nbytes; done += 16) {
+    for (int64_t done = 0; done < nbytes; done += 16) {
         _mm_stream_si128((__m128i *)(to + done),
                          _mm_loadu_si128((const __m128i *)(from + done)));
     }
-    memcpy(to + done, from + done, (size_t)(nbytes - done));
 }
 #endif
 
 /* out row source[i] = row of `a` at offset[i]. `streams`: out is too large to stay in
- * any cache, so it is written past them, which saves reading it first. */
+ * any cache, so it is written past them, which saves reading it first; only where every
+ * row of it is aligned for that. */
 static void
 gather_rows(char *restrict out, const ps_list *list, const char *restrict a,
             int64_t out_stride, int64_t nbytes, bool streams)

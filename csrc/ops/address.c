@@ -253,6 +253,24 @@ flag_bad(const ps_address *address, const int64_t *row, int64_t n, int64_t *flag
     return -1;
 }
 
+/* The common run: one contiguous native index under "raise", nothing masked or linked.
+ * False: not that, or something is out of bounds, which list_run then looks at. */
+static bool
+place_run(const ps_address *address, const position *at, int64_t n, int64_t *offset)
+{
+    const ps_index *const index = &address->index[0];
+    if (address->n_index != 1 || address->mask != NULL ||
+        address->mode != PS_MODE_RAISE || index->swapped ||
+        inner_stride(address, address->link) != 0 ||
+        inner_stride(address, index->strides) != 1 << (index->type / 2)) {
+        return false;
+    }
+    return ps_kernels()->place[index->type](
+                   offset, index->data + bytes_before(address, at, index->strides), n,
+                   index->size, index->step,
+                   bytes_before(address, at, address->link)) == 0;
+}
+
 /* Offsets of a run of n entries into offset; *n_flagged counts what takes no part. */
 static ps_status
 list_run(const ps_address *address, int64_t number, const position *at, int64_t n,
@@ -315,8 +333,10 @@ ps_address_list(const ps_address *address, int64_t first, int64_t n, ps_list_roo
     bool has_flags = false;
     for (int64_t done = 0; done < n;) {
         const int64_t count = ps_min(length - at.inner, n - done);
-        PS_TRY(list_run(address, first + done, &at, count, room->offset + done, room,
-                        room->flag + done, &has_flags));
+        if (has_flags || !place_run(address, &at, count, room->offset + done)) {
+            PS_TRY(list_run(address, first + done, &at, count, room->offset + done, room,
+                            room->flag + done, &has_flags));
+        }
         done += count;
         advance(address, &at);
     }

@@ -15,8 +15,8 @@
 #include "base/sizes.h"
 
 enum {
-    SAMPLE = 1024,
-    STRETCH = 64,
+    SAMPLE = 256,
+    STRETCH = 16,
     /* Below this a sample costs more than any choice can win. */
     LOOK_FROM = 4096,
     /* Bytes of index, values and target that one thread moves in about 30 us, the cost
@@ -58,9 +58,10 @@ ps_force_algorithm(enum ps_algorithm algorithm)
 /* What a look at the index showed. */
 typedef struct {
     int64_t n;
-    int64_t offset[SAMPLE]; /* in ascending order once `summarise` is done */
-    int64_t repeats;        /* neighbours that are equal */
-    int64_t hottest;        /* samples that share the most frequent offset */
+    int64_t offset[SAMPLE];
+    int64_t repeats; /* neighbours that are equal */
+    /* By `summarise`, which puts the offsets in ascending order: */
+    int64_t hottest; /* samples that share the most frequent offset */
 } sample;
 
 static int
@@ -107,11 +108,7 @@ look(const ps_address *address, sample *seen)
         }
     }
     ps_list_room_close(&room);
-    if (is_good && seen->n > 0) {
-        summarise(seen);
-        return true;
-    }
-    return false;
+    return is_good && seen->n > 0;
 }
 
 /* Bytes from the lowest to the highest element that the index can name. */
@@ -279,34 +276,30 @@ choose_forced(ps_ready_call *ready, enum ps_algorithm forced, int threads,
 
 /* Several threads, rows of several elements. */
 static void
-choose_for_rows(ps_ready_call *ready, const sample *seen, int64_t span, int threads,
-                ps_choice *choice)
+choose_for_rows(ps_ready_call *ready, sample *seen, int threads, ps_choice *choice)
 {
+    summarise(seen);
     const bool is_hot = seen->hottest * 2 > seen->n;
-    if (is_hot && ready->split.width * ready->itemsize >= 128 * threads) {
-        choose_columns(ready, threads, choice);
-    }
-    else if (span > CACHED_BYTES && can_partition(ready) &&
-             ready->call->address.n >= PARTITION_FROM / 4) {
-        choose_partition(ready, choice);
-    }
-    else if (!is_hot && threads > 1) {
+    if (!is_hot) {
         choose_owners(ready, seen, threads, choice);
+    }
+    else if (ready->split.width * ready->itemsize >= 128 * threads) {
+        choose_columns(ready, threads, choice);
     }
 }
 
 /* Several threads, one element per pair. */
 static void
-choose_for_elements(ps_ready_call *ready, const sample *seen, int64_t span, int threads,
+choose_for_elements(ps_ready_call *ready, sample *seen, int64_t span, int threads,
                     ps_choice *choice)
 {
     const int64_t n = ready->call->address.n;
     const bool is_dense = n >= span / ready->itemsize / 4;
-    if (span > CACHED_BYTES && is_dense && n >= PARTITION_FROM &&
-        can_partition(ready)) {
+    summarise(seen);
+    if (span > CACHED_BYTES && is_dense && n >= PARTITION_FROM && can_partition(ready)) {
         choose_partition(ready, choice);
     }
-    else if (threads > 1 && seen->hottest * 2 <= seen->n) {
+    else if (seen->hottest * 2 <= seen->n) {
         choose_owners(ready, seen, threads, choice);
     }
 }
@@ -341,10 +334,13 @@ ps_choose(ps_ready_call *ready, ps_choice *choice)
         return;
     }
     ready->uses_runs = seen.repeats * 4 > seen.n * 3;
-    if (ready->split.width > 1) {
-        choose_for_rows(ready, &seen, span, is_parallel ? threads : 1, choice);
+    if (seen.repeats * 2 > seen.n) {
+        ready->ahead = 0; /* sorted or nearly so: the next rows are those at hand */
     }
-    else {
-        choose_for_elements(ready, &seen, span, is_parallel ? threads : 1, choice);
+    if (is_parallel && ready->split.width > 1) {
+        choose_for_rows(ready, &seen, threads, choice);
+    }
+    else if (is_parallel) {
+        choose_for_elements(ready, &seen, span, threads, choice);
     }
 }

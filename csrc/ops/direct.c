@@ -30,6 +30,26 @@ open_rooms(ps_direct *direct)
     return direct->rooms != NULL;
 }
 
+/* May the call be one checked pass: elements, a contiguous native index of the usual
+ * types into a private contiguous target, values as they are or packed one by one? */
+static bool
+is_checked_pass(const ps_ready_call *ready)
+{
+    const ps_scatter_call *const call = ready->call;
+    const ps_address *const address = &call->address;
+    const ps_index *const index = address->index;
+    if (!call->target.is_private || call->op >= PS_NUM_REDUCTIONS || ready->uses_runs ||
+        ready->split.width != 1 || ready->split.outer_count != 1 || address->ndim != 1 ||
+        address->n_index != 1 || address->mask != NULL ||
+        address->mode != PS_MODE_RAISE || address->link[0] != 0) {
+        return false;
+    }
+    const int64_t index_size = index->type == PS_INDEX_i64 ? 8 : 4;
+    return (index->type == PS_INDEX_i64 || index->type == PS_INDEX_i32) &&
+           !index->swapped && index->strides[0] == index_size &&
+           index->step == ready->itemsize && ready->values.stride == ready->itemsize;
+}
+
 ps_status
 ps_open_direct(ps_scatter_call *call, ps_run *run, ps_direct *direct)
 {
@@ -45,6 +65,7 @@ ps_open_direct(ps_scatter_call *call, ps_run *run, ps_direct *direct)
     ready->values = ps_value_source_of(&call->address, &call->rows, &call->values,
                                        ready->split, ready->type);
     ps_choose(ready, &direct->choice);
+    ready->is_checked_pass = is_checked_pass(ready);
     const bool is_open =
             direct->choice.algorithm == PS_ALGORITHM_partition
                     ? ps_open_partition(ready, direct->choice.bins, &direct->partition)

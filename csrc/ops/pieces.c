@@ -135,11 +135,28 @@ apply_block(const ps_ready_call *ready, const ps_piece *piece, const ps_list *li
     }
 }
 
+/* The checked pass over one block; no list is made. */
+static ps_status
+run_checked_block(const ps_ready_call *ready, int64_t first, int64_t n, char *packed)
+{
+    const ps_scatter_call *const call = ready->call;
+    const ps_index *const index = &call->address.index[0];
+    const bool is_wide = index->type == PS_INDEX_i64;
+    const char *const values = ps_block_values(&ready->values, first, n, 0, packed);
+    const int64_t done = ps_kernels()->scatter_checked[call->op][ready->type](
+            is_wide, call->target.data, index->size,
+            index->data + first * (is_wide ? 8 : 4), values, n);
+    return done == n ? PS_SUCCESS : ps_fail(PS_INDEX_BAD);
+}
+
 static ps_status
 run_block(const ps_ready_call *ready, const ps_piece *piece, int64_t first, int64_t n,
           ps_piece_room *room)
 {
     ps_list list;
+    if (ready->is_checked_pass && !piece->filters) {
+        return run_checked_block(ready, first, n, room->packed);
+    }
     PS_TRY(ps_address_list(&ready->call->address, first, n, &room->lists, &list));
     if (piece->filters) {
         keep_owned(piece, &list, &room->owned);

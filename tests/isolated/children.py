@@ -14,11 +14,17 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-# Where the parent finds the package, so that children test the same build, and the tests.
+# The package as the parent finds it, so that children test the same build; the tests.
 ROOTS = [
     Path(find_spec("pyscatter").origin).resolve().parent.parent,
     Path(__file__).resolve().parent.parent.parent,
 ]
+# A size that no machine has must be a MemoryError under a sanitizer as well, and a fork
+# may start threads.
+SANITIZER_OPTIONS = {
+    "ASAN_OPTIONS": "allocator_may_return_null=1:max_allocation_size_mb=8192",
+    "TSAN_OPTIONS": "allocator_may_return_null=1:die_after_fork=0",
+}
 # Errors, but for what newer Pythons say of every fork beside threads.
 WARNINGS = "error,ignore:This process:DeprecationWarning"
 
@@ -50,9 +56,9 @@ class Finished:
         return [json.loads(line) for line in lines if line.startswith("{")]
 
 
-def sanitized():
-    """Whether a sanitizer's runtime is preloaded, which replaces the allocator."""
-    return "san" in os.environ.get("LD_PRELOAD", "")
+def sanitized(kind="san"):
+    """Whether a sanitizer's runtime (or libasan, libtsan) is preloaded."""
+    return kind in os.environ.get("LD_PRELOAD", "")
 
 
 def environment(changes):
@@ -60,13 +66,8 @@ def environment(changes):
     variables = dict(os.environ, PYTHONFAULTHANDLER="1", PYTHONWARNINGS=WARNINGS)
     paths = [*map(str, ROOTS), os.environ.get("PYTHONPATH", "")]
     variables["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
-    # A size that no machine has must be a MemoryError under a sanitizer as well.
-    options = [
-        variables.get("ASAN_OPTIONS", ""),
-        "allocator_may_return_null=1",
-        "max_allocation_size_mb=8192",
-    ]
-    variables["ASAN_OPTIONS"] = ":".join(filter(None, options))
+    for name, options in SANITIZER_OPTIONS.items():
+        variables[name] = ":".join(filter(None, [variables.get(name), options]))
     variables.update(changes)
     return {name: text for name, text in variables.items() if text is not None}
 

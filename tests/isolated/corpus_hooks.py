@@ -70,8 +70,8 @@ def hookable(form):
     return not any(word in form.name for word in ("_nd", "batch", "slice"))
 
 
-def raising():
-    """An exception from a hook comes out as it is."""
+def raising_arguments():
+    """An exception from an array's hook comes out as it is."""
     for form in filter(hookable, FORMS.values()):
         for outcome, act in RAISERS.items():
             a, index = form.array(5), np.array([0, 1])
@@ -84,64 +84,76 @@ def raising():
             if not form.reads:
                 hooked = Hook(x, act)
                 yield case(f"{name} values", outcome, form.call, a, index, hooked)
+
+
+def raising_numbers():
+    """So does one from a number's, and from whatever else is converted."""
     for outcome, act in RAISERS.items():
         a = np.zeros(3)
-        hooked = Hook(np.array([[0], [1]]), act)
-        yield case(f"nd {outcome}", outcome, ps.scatter_nd, a, hooked, 1.0, out=a)
-        yield case(f"gather_nd {outcome}", outcome, ps.gather_nd, a, hooked)
-        hooked = Hook(a, act)
-        yield case(f"target {outcome}", outcome, ps.scatter, hooked, [0], 1.0)
-        yield case(f"source {outcome}", outcome, ps.gather, hooked, [0])
+        tuples, array = Hook(np.array([[0], [1]]), act), Hook(a, act)
+        yield case(f"nd {outcome}", outcome, ps.scatter_nd, a, tuples, 1.0, out=a)
+        yield case(f"gather_nd {outcome}", outcome, ps.gather_nd, a, tuples)
+        yield case(f"target {outcome}", outcome, ps.scatter, array, [0], 1.0)
+        yield case(f"source {outcome}", outcome, ps.gather, array, [0])
         number = Number(0, act)
-        yield case(f"axis {outcome}", outcome, ps.gather, a, [0], axis=number)
-        yield case(
-            f"add_at axis {outcome}", outcome, ps.add_at, a, [0], 1.0, axis=number
-        )
-        yield case(
-            f"batch_dims {outcome}", outcome, ps.gather, a, [0], batch_dims=number
-        )
+        call = (ps.gather, a, [0])
+        yield case(f"axis {outcome}", outcome, *call, axis=number)
+        yield case(f"batch_dims {outcome}", outcome, *call, batch_dims=number)
+        call = (ps.add_at, a, [0], 1.0)
+        yield case(f"add_at axis {outcome}", outcome, *call, axis=number)
         yield case(f"expression {outcome}", outcome, ps.gather_at, a, number)
         pair = (number, slice(None))
         yield case(f"slice {outcome}", outcome, ps.add_at, a[None].copy(), pair, 1.0)
 
 
+class NoArray:
+    """Whose hook returns a list."""
+
+    def __array__(self, dtype=None, copy=None):
+        return [0, 1]
+
+
+class Endless:
+    """Whose hook asks itself."""
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self)
+
+
+class Floats:
+    """Whose hook returns numbers that are no index."""
+
+    def __array__(self, dtype=None, copy=None):
+        return np.zeros(2)
+
+
+class Interface:
+    """What describes its memory by a dictionary."""
+
+    def __init__(self, **described):
+        whole = {"version": 3, "typestr": "<i8", "data": b"\0" * 16, **described}
+        self.__array_interface__ = whole
+
+
 def wrong_returns():
     """A hook that returns something else than promised."""
-
-    class NoArray:
-        def __array__(self, dtype=None, copy=None):
-            return [0, 1]
-
-    class Endless:
-        def __array__(self, dtype=None, copy=None):
-            return np.asarray(self)
-
-    class Floats:
-        def __array__(self, dtype=None, copy=None):
-            return np.zeros(2)
-
-    class Interface:
-        def __init__(self, described):
-            self.__array_interface__ = described
-
-    described = {"version": 3, "typestr": "<i8", "data": b"\0" * 16}
-    for name, thing in {
+    things = {
         "no array": NoArray(),
         "endless": Endless(),
         "floats": Floats(),
-        "negative shape": Interface({**described, "shape": (-1,)}),
-        "overflowing shape": Interface({**described, "shape": (2**62, 4)}),
-        "no shape": Interface(described),
-        "unknown type": Interface({**described, "shape": (2,), "typestr": "?x9"}),
-        "no dict": Interface(17),
-    }.items():
-        wrong = "TypeError|ValueError|IndexError|RecursionError|AttributeError"
-        for form in filter(hookable, FORMS.values()):
+        "negative shape": Interface(shape=(-1,)),
+        "overflowing shape": Interface(shape=(2**62, 4)),
+        "no shape": Interface(),
+        "unknown type": Interface(shape=(2,), typestr="?x9"),
+        "no version": Interface(shape=(2,), version=None, data=None),
+    }
+    wrong = "TypeError|ValueError|IndexError|RecursionError|AttributeError"
+    for form in filter(hookable, FORMS.values()):
+        for name, thing in things.items():
             a = form.array(5)
             call = (form.call, a, thing, form.operand(a, 2))
             yield case(f"{form.name} {name}", wrong, *call)
-    good = Interface({**described, "shape": (2,)})
-    a = np.array([5, 6])
+    a, good = np.array([5, 6]), Interface(shape=(2,))
     yield case("good interface", "ok", ps.gather, a, good, result=[5, 5])
 
 
@@ -362,7 +374,8 @@ def dying_objects():
 
 
 GROUPS = {
-    "hook raising": raising,
+    "hook raising arguments": raising_arguments,
+    "hook raising numbers": raising_numbers,
     "hook wrong returns": wrong_returns,
     "hook meddling": meddling,
     "hook late changes": late_changes,

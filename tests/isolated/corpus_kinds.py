@@ -203,30 +203,33 @@ def strings():
         yield case(f"{call.__name__} out", cast, call, ["a"], [0], out=out)
 
 
+# By option and by the exceptions that are right.
+WRONG_OPTIONS = {
+    "op": {
+        "ValueError": ("plus", "", "ADD", "add\0", "\ud800", "a" * 100_000),
+        "TypeError": (np.sin, np.logaddexp, np.modf),
+        "ValueError|TypeError": (1, None, len, b"add", ["add"], np.zeros(2)),
+    },
+    "mode": {
+        "ValueError": ("Raise", "", "ignore", "raise\0", "\ud800", "fill"),
+        "ValueError|TypeError": (0, None, b"raise", ["raise"]),
+    },
+    "casting": {
+        "ValueError": ("kind", "", "same_kind\0", "x" * 100_000),
+        "ValueError|TypeError": (0, b"kind"),
+    },
+    "dtype": {"TypeError": ("nonsense", object, "S3", "V8", STRING, 1.5)},
+    "where": {
+        "TypeError": ([1], [0.5], ["x"], np.zeros(1, "M8[s]"), {}, "x"),
+        "ValueError": ([True, False], np.ones((2, 2), bool), np.zeros(0, bool)),
+    },
+}
+
+
 def options():
     """Names and types of options that do not exist."""
     a = np.zeros(3)
-    bad = {
-        "op": {
-            "ValueError": ("plus", "", "ADD", "add\0", "\ud800", "a" * 100_000),
-            "TypeError": (np.sin, np.logaddexp, np.modf),
-            "ValueError|TypeError": (1, None, len, b"add", ["add"], np.zeros(2)),
-        },
-        "mode": {
-            "ValueError": ("Raise", "", "ignore", "raise\0", "\ud800", "fill"),
-            "ValueError|TypeError": (0, None, b"raise", ["raise"]),
-        },
-        "casting": {
-            "ValueError": ("kind", "", "same_kind\0", "x" * 100_000),
-            "ValueError|TypeError": (0, b"kind"),
-        },
-        "dtype": {"TypeError": ("nonsense", object, "S3", "V8", STRING, 1.5)},
-        "where": {
-            "TypeError": ([1], [0.5], ["x"], np.zeros(1, "M8[s]"), {}, "x"),
-            "ValueError": ([True, False], np.ones((2, 2), bool), np.zeros(0, bool)),
-        },
-    }
-    for option, outcomes in bad.items():
+    for option, outcomes in WRONG_OPTIONS.items():
         for outcome, choices in outcomes.items():
             for choice in choices:
                 name = f"scatter {option} {str(choice)[:20]!a}"

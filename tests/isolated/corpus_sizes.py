@@ -167,6 +167,19 @@ def beyond_32_bits():
         yield case(f"row {number} of 3", "IndexError", ps.gather, a, index[0])
 
 
+def many_updates():
+    """More updates than 32 bits count, from an index of one element."""
+    index = stretched((2**31 + 1,))
+    done = [2**31 + 1, 0]
+    yield case("add_at", "ok", ps.add_at, np.zeros(2, int), index, 1, result=done)
+    a = np.zeros(2, "f4")
+    maximum = (ps.scatter, a, index, np.float32(3))
+    yield case("scatter", "ok", *maximum, op="max", out=a, result=[3, 0])
+    said = (f"position 0 of {2**31 + 1}",)
+    call = (ps.add_at, np.zeros(0), index, 1.0)
+    yield case("out of range", "IndexError", *call, says=said)
+
+
 def many_axes():
     """NumPy's 64 axes, and results that would have more."""
     a = np.ones((1,) * 64)
@@ -289,6 +302,7 @@ GROUPS = {
     "size products": products,
     "size huge operands": huge_operands,
     "size beyond 32 bits": beyond_32_bits,
+    "size many updates": many_updates,
     "size many axes": many_axes,
     "size axes": axes,
     "size batch_dims": batch_dims,

@@ -9,6 +9,7 @@ and what went wrong.
 import importlib.util
 import json
 import sys
+from functools import partial
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
 from itertools import count
 from pathlib import Path
@@ -55,21 +56,23 @@ def try_load(shim, path, granted):
     return REFUSED
 
 
-def main():
+def attempts(path, span):
     """Refuse the first requests one by one, later ones in growing steps."""
+    shim = Shim(span)
+    for number in count():
+        granted = number + max(0, number - 200) ** 2 // 20
+        status = in_child(partial(try_load, shim, path, granted))
+        if status == SERENE:
+            return
+        yield "" if status == REFUSED else f"{granted} granted: status {status}"
+
+
+def main():
+    """Report on refusals one at a time and many in a row."""
     path = find_extension()
-    complaints, tried, granted = [], 0, 0
-    for span in (1, MANY):
-        shim = Shim(span)
-        for number in count():
-            granted = number + max(0, number - 200) ** 2 // 20
-            status = in_child(lambda: try_load(shim, path, granted))
-            tried += 1
-            if status == SERENE:
-                break
-            if status != REFUSED:
-                complaints.append(f"{granted} granted, span {span}: status {status}")
-    print(json.dumps({"tried": tried, "complaints": complaints}))
+    ends = [end for span in (1, MANY) for end in attempts(path, span)]
+    complaints = [end for end in ends if end]
+    print(json.dumps({"tried": len(ends), "complaints": complaints}))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Repeat each call, those that fail as well, and count what stays: leak_cases GROUP FIRST.
+"""Repeat each call, failing ones too, and count what stays: leak_cases GROUP FIRST.
 
 Blocks of the interpreter's allocator, references to every argument and, where the shim
 is preloaded, blocks and mappings of the C library.

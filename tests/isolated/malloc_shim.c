@@ -1,10 +1,11 @@
 /* Allocators that refuse on demand, to be preloaded (tests only).
  *
  * A test writes into the numbers below (through ctypes): `shim_left` requests are
- * granted, the next `shim_span` are refused, later ones are granted again. `shim_refused`
- * counts refusals, `shim_inside` those that code between the addresses `shim_low` and
- * `shim_high` received first, `shim_live` blocks that were not freed, `shim_mapped` bytes
- * of anonymous mappings. Starting a thread counts as a request: it needs a stack.
+ * granted, the next `shim_span` are refused, later ones are granted again.
+ * `shim_refused` counts refusals, `shim_inside` those that code between the addresses
+ * `shim_low` and `shim_high` received, `shim_live` blocks that were not freed,
+ * `shim_mapped` bytes of anonymous mappings. Starting a thread counts as a request: it
+ * needs a stack.
  *
  * The real functions are glibc's own names for them: to look malloc up by dlsym would
  * call malloc.
@@ -29,7 +30,9 @@ extern void *__libc_realloc(void *block, size_t nbytes);
 extern void *__libc_memalign(size_t alignment, size_t nbytes);
 extern void __libc_free(void *block);
 
-enum { DEPTH = 100 };
+enum {
+    DEPTH = 100
+};
 
 typedef int (*thread_starter)(pthread_t *, const pthread_attr_t *, void *(*)(void *),
                               void *);
@@ -171,7 +174,7 @@ mmap(void *place, size_t nbytes, int protection, int flags, int file, off_t offs
         return MAP_FAILED;
     }
     void *block =
-        (void *)syscall(SYS_mmap, place, nbytes, protection, flags, file, offset);
+            (void *)syscall(SYS_mmap, place, nbytes, protection, flags, file, offset);
     if (anonymous && block != MAP_FAILED) {
         atomic_fetch_add(&shim_mapped, (long)nbytes);
     }

@@ -15,7 +15,7 @@ from tests.isolated.forms import DROP_IN_FORMS, OPS
 
 @dataclass
 class Operation:
-    """A call that can be repeated; `target` is the array it writes, if it writes one."""
+    """A call that can be repeated; `target` is the array that it writes, if any."""
 
     name: str
     function: Callable
@@ -154,16 +154,22 @@ def successes(count):
         yield from group(count)
 
 
-def failures():
-    """All ways to fail, by name of the exception."""
-    a, index = np.zeros(90), np.array([3, 90])
-    locked = np.zeros(90)
-    locked.flags.writeable = False
-    one = np.array([3])
+def index_failures():
+    """An index that is out of range, late or at once, or no index."""
+    a, index = numbers(90), np.array([3, 90])
     for form in DROP_IN_FORMS:
         b = numbers(90, dtype=form.dtype)
         yield operation(f"{form.name} index", form.call, b, index, 1)
-        yield operation(f"{form.name} values", form.call, b, one, "x")
+        yield operation(f"{form.name} values", form.call, b, index[:1], "x")
+    yield operation("nd deep", ps.scatter_nd, a, np.zeros((3, 2), int), 1.0)
+    yield operation("nd index", ps.gather_nd, a, index[:, None])
+    yield operation("late index", ps.scatter, a, np.r_[np.zeros(9000, int), 99], 1.0)
+
+
+def argument_failures():
+    """What every addressing refuses."""
+    a, one, locked = numbers(90), np.array([3]), numbers(90)
+    locked.flags.writeable = False
     for name, function, extra in (
         ("scatter", ps.scatter, (1.0,)),
         ("along", ps.scatter_along_axis, (1.0,)),
@@ -172,7 +178,7 @@ def failures():
         ("gather along", ps.gather_along_axis, ()),
         ("gather at", ps.gather_at, ()),
     ):
-        yield operation(f"{name} index", function, a, index, *extra)
+        yield operation(f"{name} index", function, a, [3, 90], *extra)
         yield operation(f"{name} float", function, a, [0.5], *extra)
         yield operation(f"{name} masked", function, np.ma.zeros(3), one, *extra)
         yield operation(f"{name} out", function, a, one, *extra, out=locked)
@@ -181,6 +187,11 @@ def failures():
         yield operation(f"{name} where", function, a, one, *extra, where=[1])
         yield operation(f"{name} keyword", function, a, one, *extra, colour=1)
         yield operation(f"{name} few", function, a)
+
+
+def option_failures():
+    """Values and options that scatter refuses."""
+    a, one = numbers(90), np.array([3])
     for name, values in {
         "shape": np.ones(7),
         "cast": np.array([1j]),
@@ -189,13 +200,15 @@ def failures():
     }.items():
         yield operation(f"values {name}", ps.scatter, a, one, values, out=a)
     yield operation("weak", ps.scatter, np.zeros(3, "u1"), one, [1, 256])
-    yield operation("read-only", ps.scatter, locked, one, 1.0, out=locked)
     yield operation("op", ps.scatter, a, one, 1.0, op="none")
     yield operation("op type", ps.scatter, a, one, 1.0, op=np.sin)
     yield operation("dtype", ps.scatter, a, one, 1.0, dtype="nonsense")
     yield operation("axis", ps.scatter, a, one, 1.0, axis=7)
     yield operation("batch_dims", ps.gather, a, one, batch_dims=-1)
-    yield operation("nd deep", ps.scatter_nd, a, np.zeros((3, 2), int), 1.0)
-    yield operation("nd index", ps.gather_nd, a, index[:, None])
     yield operation("threads", ps.set_num_threads, 0)
-    yield operation("late index", ps.scatter, a, np.r_[np.zeros(9000, int), 99], 1.0)
+
+
+def failures():
+    """All operations that raise."""
+    for group in (index_failures, argument_failures, option_failures):
+        yield from group()

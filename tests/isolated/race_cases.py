@@ -100,7 +100,7 @@ def tuples_into_itself(a, index, values, **options):
 
 
 def gather_race(dtype):
-    """Gathers by an index that changes under them: only the array's numbers come out."""
+    """Gathers by an index that changes: only the array's own numbers come out."""
     index, good, bad = indices(dtype)
     memory = np.full((3 * SIZE, 4), -1.0)
     source = memory[SIZE : 2 * SIZE]

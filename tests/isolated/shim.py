@@ -11,8 +11,8 @@ import subprocess
 from pathlib import Path
 
 NEVER = 2**62  # requests granted when nothing is to be refused
-# Refusals in a row, more than a call makes while it backs out. Not all later ones: the
-# interpreter gives up after 32 in a row, or retries for ever to push an exception handler.
+# Refusals in a row: more than a call meets while it backs out, but not without end:
+# the interpreter gives up after 32, or tries for ever to push an exception handler.
 MANY = 12
 SOURCE = Path(__file__).with_name("malloc_shim.c")
 

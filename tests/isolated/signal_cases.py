@@ -25,7 +25,7 @@ class WakeError(Exception):
 
 
 def endless(function, target, **options):
-    """A job of minutes: `function` adds one row of ones to a target, again and again."""
+    """A job of minutes: `function` adds a row of ones to a target again and again."""
     index = np.broadcast_to(np.int64(0), (UPDATES,))
     values = np.broadcast_to(np.float32(1), (UPDATES, WIDTH))
     return function(target, index, values, **options)
