@@ -13,7 +13,7 @@ import numpy as np
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
-# Contraction to FMA would make results depend on the CPU level (docs/design/scatter.md).
+# Contraction to FMA would make results depend on the CPU level.
 FLAGS = [
     "-std=c11",
     "-O3",

@@ -64,8 +64,8 @@ PARTS = {
     *Order and duplicates*: values are combined with the old value from left to right in
     C order of the index; "set" keeps the last of several, "first" the first.
 
-    *Determinism*: the same bits for any number of threads and any CPU level. NaN wins in
-    min and max and loses in fmin and fmax; -0.0 is less than +0.0; integers wrap.
+    *Determinism*: the same bits for any number of threads and any CPU level. NaN wins
+    in min and max and loses in fmin and fmax; -0.0 is less than +0.0; integers wrap.
     Integer division by zero gives 0 and one RuntimeWarning, before anything is written.
 
     *Derivatives*: linear in `a` and `values` for set, add, sub and mean.

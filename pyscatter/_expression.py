@@ -2,8 +2,8 @@
 
 `resolve` takes slices, ``None`` and ``Ellipsis`` by a view of the array and leaves the
 index arrays, whole numbers included, so that modes hold for them too. They name rows of
-neighbouring axes of that view. Plain integer arrays never come here; the binding handles
-them.
+neighbouring axes of that view. Plain integer arrays never come here; the binding
+handles them.
 """
 
 import operator
@@ -49,8 +49,8 @@ def _as_item(item):
         array = array.astype(np.intp)
     if array.dtype.kind not in "biu":
         raise IndexError(
-            "only integers, slices (`:`), ellipsis (`...`), None and integer or boolean "
-            f"arrays are valid indices, not dtype {array.dtype}"
+            "only integers, slices (`:`), ellipsis (`...`), None and integer or "
+            f"boolean arrays are valid indices, not dtype {array.dtype}"
         )
     return array
 
@@ -109,8 +109,8 @@ def _expand_ellipsis(array, items):
         raise IndexError("an index can only have a single ellipsis ('...')")
     if used > array.ndim:
         raise IndexError(
-            f"too many indices for array: array is {array.ndim}-dimensional, but {used} "
-            "were indexed"
+            f"too many indices for array: array is {array.ndim}-dimensional, but "
+            f"{used} were indexed"
         )
     rest = [slice(None)] * (array.ndim - used)
     if n_ellipses == 0:
@@ -132,8 +132,8 @@ def _stand_together(items):
 def _resolve_advanced(array, items, together):
     """Numbers are index arrays without axes; slices and None become a view.
 
-    Index arrays that stand together replace their axes in place; others put the result's
-    index axes first, as in NumPy.
+    Index arrays that stand together replace their axes in place; others put the
+    result's index axes first, as in NumPy.
     """
     basic, arrays, axes = [], [], []
     for item in items:

@@ -1,7 +1,7 @@
 """The scatter family: values go to the places of an array that an index names.
 
-Four addressings with one set of options, and drop-ins for ``ufunc.at``. The functions are
-C functions; this module gives them their names and their text.
+Four addressings with one set of options, and drop-ins for ``ufunc.at``. The functions
+are C functions; this module gives them their names and their text.
 """
 
 from pyscatter._core import (

@@ -351,12 +351,14 @@ FORMS = {
 }
 
 
-def drawer(rng, mode="raise", dtype=np.int64):
+def drawer(rng, mode="raise", dtype=np.int64, layout="c"):
     """Return draw(shape, size): random positions, beyond both ends unless "raise"."""
     reach = 1 if mode == "raise" else 2
 
     def draw(shape, size):
-        return rng.integers(-reach * size, reach * size, shape).astype(dtype)
+        low = -reach * size if np.dtype(dtype).kind == "i" else 0
+        positions = np.asarray(rng.integers(low, reach * size, shape))
+        return LAYOUTS[layout](positions.astype(dtype))
 
     return draw
 

@@ -1,7 +1,7 @@
 """Settings that all tests share: hypothesis profiles, the marker, a clean slate.
 
-PYSCATTER_TESTS chooses how long the property tests search: quick, full (default) or
-nightly. `pytest -m "not slow"` is the quick run.
+PYSCATTER_TESTS chooses how long the property tests search: quick, full or nightly; the
+default is full, and quick for the quick run, which is `pytest -m "not slow"`.
 """
 
 import os
@@ -30,11 +30,13 @@ for name, examples in EXAMPLES.items():
         suppress_health_check=CHECKS,
         database=None,
     )
-settings.load_profile(os.environ.get("PYSCATTER_TESTS", "full"))
 
 
 def pytest_configure(config):
-    """Register the marker even where pyproject.toml is not read."""
+    """Choose the profile; register the marker where pyproject.toml is not read."""
+    is_quick = "not slow" in (config.option.markexpr or "")
+    default = "quick" if is_quick else "full"
+    settings.load_profile(os.environ.get("PYSCATTER_TESTS", default))
     config.addinivalue_line("markers", "slow: left out of the quick run")
 
 

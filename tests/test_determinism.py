@@ -5,6 +5,7 @@ by the straight loop of the lowest level, an answer that NumPy confirms where it
 the same; every other way to work it must give the same bytes.
 """
 
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -106,7 +107,7 @@ def test_scatter_has_the_same_bits(dtype, op, shape):
     patterns = list(PATTERNS)[:: 2 if shape == "long line" else 1]
     for pattern in patterns:
         a, index, values = problem(dtype, shape, pattern)
-        plain = check_all_ways(lambda: ps.scatter(a, index, values, op=op), pattern)  # noqa: B023
+        plain = check_all_ways(partial(ps.scatter, a, index, values, op=op), pattern)
         expected = numpys(op, a, index, values)
         if expected is not None:
             assert_same(plain, expected, f"NumPy, {pattern}")
@@ -117,20 +118,18 @@ def test_scatter_has_the_same_bits(dtype, op, shape):
 def test_the_quick_half(op, pattern):
     for shape in ("line", "rows"):
         a, index, values = problem("f32", shape, pattern)
-        check_all_ways(lambda: ps.scatter(a, index, values, op=op), shape)  # noqa: B023
+        check_all_ways(partial(ps.scatter, a, index, values, op=op), shape)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("pattern", PATTERNS)
-def test_the_other_forms_have_the_same_bits(pattern):
-    rng = rng_for("forms", pattern)
+def calls_of_other_forms(rng, pattern):
+    """Return large calls of every form and option, by name."""
     a = rng.standard_normal((600, 40)).astype(np.float32)
     rows, columns = (random_index(rng, pattern, 60_000, n) for n in a.shape)
     values = rng.standard_normal(60_000).astype(np.float32)
     pairs = np.stack([rows, columns], axis=-1)
     along = rows.reshape(1500, 40)
     batch = (rows % 40).reshape(600, 100)
-    calls = {
+    return {
         "nd": lambda: ps.scatter_nd(a, pairs, values, op="add"),
         "at": lambda: ps.scatter_at(a, (rows, columns), values, op="add"),
         "along": lambda: ps.scatter_along_axis(
@@ -151,6 +150,12 @@ def test_the_other_forms_have_the_same_bits(pattern):
             a[:, 0], rows, values, op="add", include_self=False
         ),
     }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_the_other_forms_have_the_same_bits(pattern):
+    calls = calls_of_other_forms(rng_for("forms", pattern), pattern)
     for name, call in calls.items():
         check_all_ways(call, f"{name} {pattern}")
 
@@ -160,21 +165,30 @@ def test_the_other_forms_have_the_same_bits(pattern):
 def test_gather_has_the_same_bits(dtype):
     for shape, pattern in product(SHAPES, PATTERNS):
         a, index, _ = problem(dtype, shape, pattern)
-        plain = check_all_ways(lambda: ps.gather(a, index), pattern)  # noqa: B023
+        plain = check_all_ways(partial(ps.gather, a, index), pattern)
         assert_same(plain, a[index], f"{shape} {pattern}")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", [1, 16, 17, 40])
+@pytest.mark.parametrize("width", [1, 16, 17, 20, 40])
 def test_gathers_beyond_the_caches_are_numpys(width):
     rng = rng_for("streams", width)
     a = rng.standard_normal((5000, width)).astype(np.float32)
     index = random_index(rng, "negative", 6_000_000 // width, 5000, np.int32)
     expected = a[index]
+    memory = np.zeros(expected.nbytes + 64, np.uint8)
     for threads in THREADS:
         with ps.num_threads(threads):
             assert_same(ps.gather(a, index), expected)
             assert_same(ps.gather(a.T, index, axis=1), expected.T.copy())
+    for shift in (4, 8, 20, 3):  # rows of out need not stand at whole lines
+        out = memory[shift : shift + expected.nbytes].view(np.float32)
+        out = out.reshape(expected.shape)
+        memory[:] = 77
+        ps.gather(a, index, out=out)
+        assert_same(out.copy(), expected)
+        assert (memory[:shift] == 77).all()
+        assert (memory[shift + expected.nbytes :] == 77).all()
 
 
 LARGE = {"elements": (2_000_000,), "rows": (120_000, 16), "pairs": (900_000, 2)}
@@ -190,12 +204,14 @@ def test_targets_beyond_the_caches_get_the_same_bits(shape, pattern):
     for dtype, op in (("f32", "add"), ("c64", "set"), ("f16", "add")):
         a = np.ones(zeros, DTYPES[dtype])
         values = random_values(rng, DTYPES[dtype], (n, *zeros[1:]), special=False)
-        check_all_ways(lambda: ps.scatter(a, index, values, op=op), dtype)  # noqa: B023
+        check_all_ways(partial(ps.scatter, a, index, values, op=op), dtype)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("algorithm", [None, "partition", "owners"])
 @pytest.mark.parametrize("n", [600_000, 5_000_000])
-def test_long_indices_into_large_targets_are_numpys(n):
+def test_long_indices_into_large_targets_are_numpys(n, algorithm):
+    CORE.force_algorithm(algorithm)
     rng = rng_for("long", n)
     index = rng.integers(0, 3_000_000, n)
     for dtype, function in (("f32", ps.add_at), ("f64", ps.minimum_at)):
@@ -234,10 +250,10 @@ def test_a_target_of_many_bins(algorithm):
     assert ps.gather(a, places).tolist() == [list(pair) for pair in expected.values()]
 
 
-def updated(a, layout, call):
-    """Return what an in-place call leaves in a target of some layout."""
+def updated(a, layout, index, values, op):
+    """Return what an in-place scatter leaves in a target of some layout."""
     target = LAYOUTS[layout](a)
-    call(target)
+    ps.scatter(target, index, values, op=op, out=target)
     return np.array(target, a.dtype, order="C", subok=False)
 
 
@@ -248,13 +264,9 @@ def test_targets_of_any_layout_get_the_same_bits(dtype, layout):
     for shape, op in product(("line", "rows"), ("add", "set", "mul", "first")):
         a, index, values = problem(dtype, shape, "power_law")
         index, values = LAYOUTS[layout](index), LAYOUTS[layout](values)
-
-        def call(target):
-            ps.scatter(target, index, values, op=op, out=target)  # noqa: B023
-
         expected = ps.scatter(a, index, values, op=op)
         for way in ways():
-            result = work(way, lambda: updated(a, layout, call))  # noqa: B023
+            result = work(way, partial(updated, a, layout, index, values, op))
             assert_same(result, expected, f"{way} {shape} {op}")
 
 
@@ -265,7 +277,7 @@ def test_broadcast_values_have_the_same_bits(values_shape):
     values = rng_for("broadcast").standard_normal(values_shape).astype(np.float32)
     for op in ("add", "set", "min"):
         full = np.broadcast_to(values, (len(index), 16)).copy()
-        plain = check_all_ways(lambda: ps.scatter(a, index, values, op=op), op)  # noqa: B023
+        plain = check_all_ways(partial(ps.scatter, a, index, values, op=op), op)
         assert_same(plain, ps.scatter(a, index, full, op=op), op)
 
 
@@ -286,7 +298,7 @@ def test_the_order_is_that_of_the_index():
         index = np.zeros(len(values), np.int32)
         for way in ways():
             a = np.zeros(2, np.float32)
-            result = work(way, lambda: ps.scatter(a, index, values, op="add"))  # noqa: B023
+            result = work(way, partial(ps.scatter, a, index, values, op="add"))
             assert result.tolist() == [sequential_sum(values), 0], way
 
 

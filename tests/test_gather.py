@@ -11,7 +11,6 @@ from tests import reference
 from tests.cases import (
     DTYPES,
     FORMS,
-    INTEGERS,
     LAYOUTS,
     MOVED_DTYPES,
     PATTERNS,
@@ -191,7 +190,7 @@ def test_every_layout(form, layout):
     form, lay = FORMS[form], LAYOUTS[layout]
     for dtype in ("f32", "i16", "b1", "f16", "c128", "str", "packed", "object"):
         a = lay(random_values(rng, ALL_DTYPES[dtype], form.shape))
-        index = form.index(lambda shape, size: lay(drawer(rng)(shape, size)))  # noqa: B023
+        index = form.index(drawer(rng, layout=layout))
         fill = random_values(rng, ALL_DTYPES[dtype], ())[()]
         before = snapshot(a)
         for options in ({}, {"mode": "fill"}, {"mode": "drop", "fill_value": fill}):
@@ -218,22 +217,6 @@ def test_an_out_of_every_layout(form, layout):
                 getattr(ps, "gather" + form.stem)(a, index, out=out, **options) is out
             )
             assert_same(np.array(out, DTYPES[dtype], subok=False), expected)
-
-
-@pytest.mark.parametrize("index_dtype", INTEGERS)
-@pytest.mark.parametrize("form", FORMS)
-def test_every_index_dtype(form, index_dtype):
-    rng = rng_for("index", form, index_dtype)
-    form, dtype = FORMS[form], DTYPES[index_dtype]
-    a = rng.random(form.shape)
-    low = -1 if dtype.kind == "i" else 0
-    for layout in ("c", "byteswapped", "sliced"):
-        index = form.index(  # noqa: B023
-            lambda shape, size: LAYOUTS[layout](  # noqa: B023
-                rng.integers(low * size, size, shape).astype(dtype)
-            )
-        )
-        compare("gather" + form.stem, a, index, **form.options)
 
 
 # --- sizes and kernels ----------------------------------------------------------------

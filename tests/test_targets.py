@@ -182,6 +182,11 @@ def test_interleaved_targets_are_legal():
     braid = np.lib.stride_tricks.as_strided(base, (2, 4), (8, 16))
     ps.scatter(braid, [1, 1], 1.0, op="add", out=braid)
     assert base.tolist() == [0, 2] * 4 + [0] * 4
+    base = np.zeros(42, np.float32)
+    braid = np.lib.stride_tricks.as_strided(base, (20, 2), (8, 12))
+    ps.scatter(braid, np.arange(5000) % 20, [1.0, 2.0], op="add", out=braid)
+    assert braid.tolist() == [[250, 500]] * 20
+    assert base[[1, 40]].tolist() == [0, 0]
     empty = np.lib.stride_tricks.as_strided(base, (0, 4), (0, 0))
     ps.scatter(empty, np.zeros(0, int), 1.0, out=empty)
 

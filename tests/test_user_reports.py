@@ -148,13 +148,12 @@ def test_a15_readonly_memory_stays():
     frozen.flags.writeable = False
     octets = bytes(24)
     for a in (frozen, np.broadcast_to(np.zeros(1), (3,)), np.frombuffer(octets)):
-        for call in (
-            lambda: ps.add_at(a, [0], 1.0),  # noqa: B023
-            lambda: ps.scatter(a, [0], 1.0, out=a),  # noqa: B023
-            lambda: ps.gather(np.ones(3), [0, 1, 2], out=a),  # noqa: B023
-        ):
-            with pytest.raises(ValueError, match="read-only"):
-                call()
+        with pytest.raises(ValueError, match="read-only"):
+            ps.add_at(a, [0], 1.0)
+        with pytest.raises(ValueError, match="read-only"):
+            ps.scatter(a, [0], 1.0, out=a)
+        with pytest.raises(ValueError, match="read-only"):
+            ps.gather(np.ones(3), [0, 1, 2], out=a)
         assert not a.any()
     assert octets == bytes(24)
 

@@ -65,8 +65,8 @@ enum ps_kind {
 
 /* clang-format off */
 
-/* Types with kernels of their own. `arith` is where integer arithmetic happens: unsigned
- * and at least 32 bits wide, so that it wraps and never traps.
+/* Types with kernels of their own. `arith` is where integer arithmetic happens:
+ * unsigned and at least 32 bits wide, so that it wraps and never traps.
  *  name  arith     kind */
 #define PS_FOR_EACH_DTYPE(X, ...)              \
     X(b1,   uint32_t, BOOL,    __VA_ARGS__)    \

@@ -10,6 +10,9 @@
  * of the smaller to the larger part of the divisor scales both;
  *   - complex order is lexicographic with NaN in either part as the extreme, as
  * NumPy's.
+ * The file is long because it holds all kinds of element type side by side; its
+ * comments stand above the functions that fix an edge, the others are their own
+ * formula.
  */
 #if KIND_IS(FLOAT) || KIND_IS(LONG)
 

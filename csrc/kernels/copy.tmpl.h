@@ -1,5 +1,6 @@
 /* Strided copies by item size, as they are or with their bytes reversed. T is an
  * unaligned move type. Machinery of packing values and storing results.
+ * Two short functions need no more comments.
  */
 
 TEMPLATE_INLINE T

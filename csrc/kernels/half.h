@@ -3,6 +3,7 @@
  * Both are stored types: arithmetic happens in f32 and one rounding to nearest, ties to
  * even, leads back. f64 goes through an f32 rounded to odd, which makes the second
  * rounding the only one that shows (Boldo and Melquiond 2008).
+ * The comments above each pair of functions say how; the lines are bit arithmetic.
  */
 
 TEMPLATE_INLINE u32

@@ -5,6 +5,7 @@
  * to a row number in [0, size) or -1, and counts what is out of bounds again, in the
  * copy: what the other kernels see has been checked after it left memory that another
  * thread may rewrite. Needs T, an integer type.
+ * Contracts stand in the comments above each kernel; the loops inside need none.
  */
 
 /* One index: a load that no other load can replace, from any address. */
@@ -130,8 +131,9 @@ OF_TYPE(rows)(enum ps_mode mode, int64_t *row, const char *index, int64_t n,
 }
 
 /* offset[i] = base + row * step, for the row that index[i] means under "raise"; returns
- * how many are out of bounds, for which the offset means nothing. The two passes rows and
- * list_place in one, for the index that almost every call has: contiguous, one axis. */
+ * how many are out of bounds, for which the offset means nothing. The two passes rows
+ * and list_place in one, for the index that almost every call has: contiguous, one
+ * axis. */
 static int64_t
 OF_TYPE(place)(int64_t *restrict offset, const char *restrict index, int64_t n,
                int64_t size, int64_t step, int64_t base)

@@ -71,11 +71,6 @@ PS_FOR_EACH_REDUCTION(SCATTER_OP, ~)
     static void NAME(gather, move, size)(char *out, const ps_list *list, const char *a, \
                                          int64_t out_stride)                            \
     { gather_move##size(out, list, a, out_stride); }                                    \
-    static int64_t NAME(gather_checked, move, size)(bool is_wide, char *out, const char *a, \
-                                                    int64_t n_rows, const char *index,  \
-                                                    int64_t n)                          \
-    { return is_wide ? gather_checked_move##size(true, out, a, n_rows, index, n)        \
-                     : gather_checked_move##size(false, out, a, n_rows, index, n); }    \
     static void NAME(copy, move, size)(char *to, int64_t to_stride, const char *from,   \
                                        int64_t from_stride, int64_t n)                  \
     { copy_move##size(false, to, to_stride, from, from_stride, n); }                    \
@@ -121,7 +116,6 @@ const ps_kernel_table TABLE(ISA) = {
     .set = {PS_FOR_EACH_SIZE(SIZE_CELL, set)},
     .set_rows = set_rows,
     .gather = {PS_FOR_EACH_SIZE(SIZE_CELL, gather)},
-    .gather_checked = {PS_FOR_EACH_SIZE(SIZE_CELL, gather_checked)},
     .gather_rows = gather_rows,
     .copy = {PS_FOR_EACH_SIZE(SIZE_CELL, copy)},
     .swap = {PS_FOR_EACH_SIZE(SIZE_CELL, swap)},

@@ -65,8 +65,6 @@ typedef struct {
     /* gather.tmpl.h */
     void (*gather[PS_NUM_SIZES])(char *out, const ps_list *list, const char *a,
                                  int64_t out_stride);
-    int64_t (*gather_checked[PS_NUM_SIZES])(bool is_wide, char *out, const char *a,
-                                            int64_t size, const char *index, int64_t n);
     void (*gather_rows)(char *out, const ps_list *list, const char *a,
                         int64_t out_stride, int64_t nbytes, bool streams);
     /* pack.tmpl.h */
@@ -101,5 +99,10 @@ enum ps_level ps_current_level(void);
 
 /* Put the table of `level` in force; the level must be available. */
 void ps_use_level(enum ps_level level);
+
+/* The number of the algorithm that a test forces on the ops, 0 for none; setting it
+ * returns the one before. It lives here because this is where forced choices live. */
+int ps_forced_choice(void);
+int ps_force_choice(int choice);
 
 #endif

@@ -2,6 +2,7 @@
  * strided and may lie anywhere. Rounds to nearest once; integers wrap; a float that no
  * integer fits becomes what x86 makes of it. Which casts a call may ask for is decided
  * above, by NumPy's casting rules.
+ * One case for each type, all alike: few comments.
  */
 
 TEMPLATE_INLINE T

@@ -30,8 +30,8 @@ set_rows(char *restrict target, const ps_list *list, const char *restrict values
 }
 
 #if defined(__x86_64__)
-/* copy_row past the caches: the line of `to` is neither read nor kept. `to` is aligned to
- * 16 and nbytes a multiple of 16. */
+/* copy_row past the caches: the line of `to` is neither read nor kept. `to` is aligned
+ * to 16 and nbytes a multiple of 16. */
 TEMPLATE_INLINE void
 stream_row(char *restrict to, const char *restrict from, int64_t nbytes)
 {
@@ -52,6 +52,8 @@ gather_rows(char *restrict out, const ps_list *list, const char *restrict a,
     enum {
         AHEAD = 8
     };
+    const uintptr_t places = (uintptr_t)out | (uintptr_t)out_stride | (uintptr_t)nbytes;
+    streams = streams && places % 16 == 0;
     for (int64_t i = 0; i < list->n; i++) {
         if (i + AHEAD < list->n) {
             const char *const next = a + list->offset[i + AHEAD];

@@ -3,22 +3,23 @@
  * Four loops for each element type and reduction, which give the same bits: values are
  * combined from left to right into what the target holds.
  *   scatter          one element per pair; the plain loop
- *   scatter_runs     one element per pair; keeps the running value in a register while the
- *                    offset repeats, which turns 2.8 ns of store forwarding and add into
+ *   scatter_runs     one element per pair; keeps the running value in a register while
+ *   the offset repeats, which turns 2.8 ns of store forwarding and add into
  *                    0.6, but costs mispredictions where offsets differ at random
  *   scatter_rows     `width` contiguous elements per pair, with the target rows of the
  *                    next pairs on their way from memory
  *   scatter_checked  the plain loop straight from the caller's index, for a target that
- *                    nobody can see: the one pass that checks as it writes. It spares the
- *                    list, a quarter of the time where all is in cache
+ *                    nobody can see: the one pass that checks as it writes. It spares
+ *                    the list, a quarter of the time where all is in cache
  * Contract: target is the first byte of the caller's target; the list's offset [n] has
- * been checked and is aligned for T; values holds source numbers 0, 1, ... `value_stride`
- * bytes apart, aligned; source [n], or NULL for 0, 1, ..., n - 1; target and values are
- * disjoint. Moves n * (8 + sizeof(T)) bytes and the touched target twice.
+ * been checked and is aligned for T; values holds source numbers 0, 1, ...
+ * `value_stride` bytes apart, aligned; source [n], or NULL for 0, 1, ..., n - 1; target
+ * and values are disjoint. Moves n * (8 + sizeof(T)) bytes and the touched target
+ * twice.
  */
 
-/* Does the old value certainly stay? For min and max, where after a while it mostly does:
- * a predicted branch instead of a chain of selections and a store. */
+/* Does the old value certainly stay? For min and max, where after a while it mostly
+ * does: a predicted branch instead of a chain of selections and a store. */
 TEMPLATE_INLINE bool
 OF_TYPE(stays)(const enum ps_op op, T old, T value)
 {
@@ -76,9 +77,9 @@ OF_TYPE(scatter)(const enum ps_op op, char *restrict target, const ps_list *list
     }
 }
 
-/* first bad = least i with index[i] out of bounds, before which all has been applied; or
- * n. index: n contiguous int32 or int64 (is_wide), negatives from the end; target: `size`
- * contiguous elements; values: n contiguous elements. */
+/* first bad = least i with index[i] out of bounds, before which all has been applied;
+ * or n. index: n contiguous int32 or int64 (is_wide), negatives from the end; target:
+ * `size` contiguous elements; values: n contiguous elements. */
 TEMPLATE_INLINE int64_t
 OF_TYPE(scatter_checked)(const enum ps_op op, const bool is_wide, char *restrict target,
                          int64_t size, const char *restrict index,
@@ -88,8 +89,8 @@ OF_TYPE(scatter_checked)(const enum ps_op op, const bool is_wide, char *restrict
     const T *const value = (const T *)values;
 #pragma GCC unroll 4
     for (int64_t i = 0; i < n; i++) {
-        const int64_t row = checked_row(index_at(is_wide, index, i), size);
-        if (__builtin_expect(row < 0, 0)) {
+        const int64_t row = counted_row(index_at(is_wide, index, i), size);
+        if (__builtin_expect((uint64_t)row >= (uint64_t)size, 0)) {
             return i;
         }
         OF_TYPE(update)(op, at + row, value[i]);
@@ -116,8 +117,8 @@ OF_TYPE(scatter_runs)(const enum ps_op op, char *restrict target, const ps_list 
     }
 }
 
-/* Combine `width` elements of one row. A function of its own, so that the compiler knows
- * that the two rows are disjoint and makes vector code of it. */
+/* Combine `width` elements of one row. A function of its own, so that the compiler
+ * knows that the two rows are disjoint and makes vector code of it. */
 TEMPLATE_INLINE void
 OF_TYPE(combine_row)(const enum ps_op op, T *restrict at, const T *restrict value,
                      const int64_t width)
@@ -159,7 +160,9 @@ TEMPLATE_INLINE void
 OF_TYPE(scatter_lines)(const enum ps_op op, char *restrict target, const ps_list *list,
                        const char *restrict values, int64_t value_stride, int64_t ahead)
 {
-    enum { LINE = sizeof(T) < CACHE_LINE ? CACHE_LINE / sizeof(T) : 1 };
+    enum {
+        LINE = sizeof(T) < CACHE_LINE ? CACHE_LINE / sizeof(T) : 1
+    };
     const int64_t *const restrict offset = list->offset;
     const int64_t *const restrict source = list->source;
     for (int64_t i = 0; i < list->n;) {

@@ -1,4 +1,9 @@
-/* Which table of kernels is in force: one pointer, set at import and by tests. */
+/* Which table of kernels is in force, and which algorithm tests force on the ops: the
+ * process-wide choices, set at import and by tests. Both are atomic and read once a
+ * call, so a test that switches them never mixes tables within a kernel; results do not
+ * depend on either, which is what those tests show.
+ * Four lines of code a function: the comments say what is not in them.
+ */
 #include <stdatomic.h>
 #include <stddef.h>
 
@@ -11,7 +16,9 @@ extern const ps_kernel_table ps_kernels_avx512;
 #endif
 
 static _Atomic(enum ps_level) level_in_force = PS_LEVEL_baseline;
+static _Atomic int forced_choice;
 
+/* avx512vbmi2 has no table of its own until a family overrides kernels for it. */
 const ps_kernel_table *
 ps_kernels_of(enum ps_level level)
 {
@@ -28,6 +35,7 @@ ps_kernels_of(enum ps_level level)
     }
 }
 
+/* The level is read anew at each use, relaxed: any order will do. */
 const ps_kernel_table *
 ps_kernels(void)
 {
@@ -44,4 +52,17 @@ void
 ps_use_level(enum ps_level level)
 {
     atomic_store(&level_in_force, level);
+}
+
+/* The algorithm that a test forces, by the number that csrc/ops gives it. */
+int
+ps_forced_choice(void)
+{
+    return atomic_load_explicit(&forced_choice, memory_order_relaxed);
+}
+
+int
+ps_force_choice(int choice)
+{
+    return atomic_exchange(&forced_choice, choice);
 }

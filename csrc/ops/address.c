@@ -8,6 +8,8 @@
  * Safety: indices are read once into scratch by the `rows` kernels, which check the
  * copy. ps_address_check is a read of its own, before the first visible write, which is
  * what makes a failing call leave its target alone.
+ * The comments are few below: each function is one step of the walk that the header and
+ * the lines above describe.
  */
 #include "ops/address.h"
 
@@ -334,8 +336,8 @@ ps_address_list(const ps_address *address, int64_t first, int64_t n, ps_list_roo
     for (int64_t done = 0; done < n;) {
         const int64_t count = ps_min(length - at.inner, n - done);
         if (has_flags || !place_run(address, &at, count, room->offset + done)) {
-            PS_TRY(list_run(address, first + done, &at, count, room->offset + done, room,
-                            room->flag + done, &has_flags));
+            PS_TRY(list_run(address, first + done, &at, count, room->offset + done,
+                            room, room->flag + done, &has_flags));
         }
         done += count;
         advance(address, &at);

@@ -2,6 +2,7 @@
  * then the pieces or the partition that choose.c decided on. Opening and running are
  * two steps so that a call of two passes (prefill, then op) has everything it needs
  * before the first of them writes.
+ * The contract and its comments are in direct.h.
  */
 #include "ops/direct.h"
 
@@ -10,12 +11,14 @@
 #include "base/scratch.h"
 #include "ops/run.h"
 
+/* One room for each piece, since each runs on a thread of its own. */
 static int64_t
 rooms_nbytes(const ps_direct *direct)
 {
     return direct->choice.n_pieces * (int64_t)sizeof(ps_piece_room);
 }
 
+/* n_rooms counts the rooms that were begun, so that closing knows what to give back. */
 static bool
 open_rooms(ps_direct *direct)
 {
@@ -39,8 +42,8 @@ is_checked_pass(const ps_ready_call *ready)
     const ps_address *const address = &call->address;
     const ps_index *const index = address->index;
     if (!call->target.is_private || call->op >= PS_NUM_REDUCTIONS || ready->uses_runs ||
-        ready->split.width != 1 || ready->split.outer_count != 1 || address->ndim != 1 ||
-        address->n_index != 1 || address->mask != NULL ||
+        ready->split.width != 1 || ready->split.outer_count != 1 ||
+        address->ndim != 1 || address->n_index != 1 || address->mask != NULL ||
         address->mode != PS_MODE_RAISE || address->link[0] != 0) {
         return false;
     }
@@ -86,6 +89,8 @@ ps_close_direct(ps_direct *direct)
     ps_scratch_put(direct->rooms, rooms_nbytes(direct));
 }
 
+/* What the pool hands to its threads: which piece is theirs, they are told by number.
+ * */
 typedef struct {
     ps_run *run; /* first, for ps_run_chunks */
     ps_direct *direct;
@@ -108,6 +113,7 @@ ps_run_direct(ps_direct *direct)
         return ps_run_partition(&direct->partition);
     }
     piece_work work = {run, direct};
+    /* A single piece stays on this thread, without a word to the pool. */
     if (direct->choice.n_pieces == 1) {
         run_numbered_piece(&work, 0);
         return ps_fail((enum ps_code)atomic_load(&run->failed));

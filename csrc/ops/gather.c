@@ -4,6 +4,7 @@
  * and any split of entries or outer rows is a split of out. A fresh out is filled while
  * the index is checked; a visible one only after all of the index has been. Entries
  * that name nothing (mode "fill", where=) leave the fill value, put there first.
+ * The steps are those of csrc/ops/scatter.c, whose comments hold here too.
  */
 #include <stddef.h>
 #include <string.h>
@@ -36,7 +37,6 @@ typedef struct {
     int64_t even_run;
     int64_t width_nbytes;
     bool streams;
-    bool is_checked_pass; /* straight from the caller's index, without lists */
     int64_t entry_chunks, chunk_entries; /* entries are cut into these ... */
     int64_t outer_chunks, chunk_outers;  /* ... and outer rows into these */
 } ready_gather;
@@ -105,44 +105,6 @@ gather_block(const ready_gather *ready, int64_t first, int64_t n, int64_t outer_
     return PS_SUCCESS;
 }
 
-/* A chunk without lists: each index is checked in the register that it is used from. */
-static void
-gather_checked_chunk(const ready_gather *ready, int64_t first, int64_t n)
-{
-    const ps_gather_call *const call = ready->call;
-    const ps_index *const index = &call->address.index[0];
-    const bool is_wide = index->type == PS_INDEX_i64;
-    const int64_t itemsize = call->source.itemsize;
-    const int64_t done = ps_kernels()->gather_checked[ps_size_of(itemsize)](
-            is_wide, call->out.data + first * itemsize, call->source.data, index->size,
-            index->data + first * (is_wide ? 8 : 4), n);
-    if (done < n) {
-        ps_run_fail(ready->run, PS_INDEX_BAD);
-    }
-}
-
-/* May the call go without lists: single elements of a usual size, a contiguous native
- * index of the usual types, everything contiguous and as it is? */
-static bool
-is_checked_pass(const ready_gather *ready)
-{
-    const ps_gather_call *const call = ready->call;
-    const ps_address *const address = &call->address;
-    const ps_index *const index = address->index;
-    const int64_t itemsize = call->source.itemsize;
-    if (ready->split.width != 1 || ready->split.outer_count != 1 || address->ndim != 1 ||
-        address->n_index != 1 || address->mask != NULL ||
-        address->mode != PS_MODE_RAISE || address->link[0] != 0 ||
-        ps_size_of(itemsize) < 0 || call->source.dtype == PS_b1 ||
-        call->source.swapped) {
-        return false;
-    }
-    const int64_t index_size = index->type == PS_INDEX_i64 ? 8 : 4;
-    return (index->type == PS_INDEX_i64 || index->type == PS_INDEX_i32) &&
-           !index->swapped && index->strides[0] == index_size &&
-           index->step == itemsize && ready->entry_stride == itemsize;
-}
-
 static void
 gather_chunk(void *context, int64_t chunk)
 {
@@ -155,10 +117,6 @@ gather_chunk(void *context, int64_t chunk)
             ps_min(ready->split.outer_count, outer_first + ready->chunk_outers);
     ps_list_room room;
     if (ps_run_stops(ready->run)) {
-        return;
-    }
-    if (ready->is_checked_pass) {
-        gather_checked_chunk(ready, first, last - first);
         return;
     }
     if (!ps_list_room_open(&room, last - first)) {
@@ -202,7 +160,6 @@ run_gather(ps_gather_call *call, ps_run *run)
     ready.width_nbytes = ready.split.width * call->source.itemsize;
     ready.even_run =
             ps_even_run(&call->address, call->out.entry_strides, &ready.entry_stride);
-    ready.is_checked_pass = is_checked_pass(&ready);
     cut(&ready);
     const int64_t out_nbytes =
             call->address.n * ready.split.outer_count * ready.width_nbytes;

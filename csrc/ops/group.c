@@ -4,6 +4,7 @@
  * stable and leaves the places beside the keys: 8 bits a pass, as many passes as the
  * keys have bytes. Keys of more than 32 bits, and short lists, which no pass over 256
  * counters repays, are sorted by comparison.
+ * A textbook sort: few comments.
  */
 #include "ops/group.h"
 

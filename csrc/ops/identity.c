@@ -1,9 +1,15 @@
-/* The neutral value of a reduction (contract in identity.h). */
+/* The neutral value of a reduction (contract in identity.h).
+ * A table in the form of switches; comments stand where a value is not the obvious
+ * one.
+ */
 #include "ops/identity.h"
 
 #include <math.h>
 #include <string.h>
 
+/* Of f32, f64, f80 and the real part of complex numbers. +0.0 for add would turn a
+ * first arrival of -0.0 into +0.0; NaN for fmin and fmax stays where only NaN arrives.
+ * */
 static double
 real_identity(enum ps_op op)
 {
@@ -50,6 +56,7 @@ integer_identity(enum ps_op op, int n_bits, bool is_signed)
     }
 }
 
+/* In ticks; NaT is the lowest integer, as in NumPy. */
 static int64_t
 time_identity(enum ps_op op)
 {
@@ -70,6 +77,7 @@ void
 ps_write_identity(enum ps_op op, enum ps_dtype type, void *element)
 {
     const double real = real_identity(op);
+    /* A complex sum starts from -0.0 in both parts, a product from 1 + 0j. */
     const double imaginary = op == PS_add ? -0.0 : 0.0;
     switch (type) {
         case PS_b1:

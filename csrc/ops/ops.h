@@ -121,7 +121,4 @@ enum ps_algorithm {
 
 const char *ps_algorithm_name(enum ps_algorithm algorithm);
 
-/* Force an algorithm for the calls that follow; returns the one before. For tests. */
-enum ps_algorithm ps_force_algorithm(enum ps_algorithm algorithm);
-
 #endif

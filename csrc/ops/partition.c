@@ -11,6 +11,7 @@
  * Safety: another thread may rewrite the index between count and distribute. The
  * cursors then end elsewhere, which is noticed before anything is applied; the work
  * memory has room for a whole part behind its end, so the strays stay inside it.
+ * The comments above name the steps; the functions below are those steps in order.
  */
 #include "ops/partition.h"
 

@@ -1,6 +1,7 @@
 /* Running a piece of a scatter (contract in pieces.h): block after block of entries,
  * each made into a list, narrowed to what the piece owns, and applied to every outer
  * row.
+ * The comments above each function name its part of that loop.
  */
 #include "ops/pieces.h"
 
@@ -17,6 +18,7 @@ enum {
     LISTEN_BYTES = 8 << 20
 };
 
+/* Everything, unfiltered: the straight loop, and what the other splits start from. */
 ps_piece
 ps_whole_piece(const ps_ready_call *ready)
 {
@@ -28,6 +30,8 @@ ps_whole_piece(const ps_ready_call *ready)
                       .width = ready->split.width};
 }
 
+/* Four kernels: moves of elements and of rows, reductions of elements and of rows.
+ * Rows of one element are elements; items of odd sizes are rows of bytes. */
 void
 ps_apply_list(const ps_ready_call *ready, char *target, const ps_list *list,
               const char *values, int64_t value_stride, int64_t width)
@@ -54,6 +58,8 @@ ps_apply_list(const ps_ready_call *ready, char *target, const ps_list *list,
     }
 }
 
+/* A block has PS_BLOCK entries, or fewer where packing them would fill more than a
+ * second-level cache; at least one, however wide its row. */
 bool
 ps_open_piece_room(const ps_ready_call *ready, const ps_piece *piece,
                    ps_piece_room *room)
@@ -119,6 +125,8 @@ keep_owned(const ps_piece *piece, ps_list *list, ps_list_room *owned)
     }
 }
 
+/* Apply one list to every outer row of the piece: the list is made once, the values
+ * are found (or packed) for each row. */
 static void
 apply_block(const ps_ready_call *ready, const ps_piece *piece, const ps_list *list,
             int64_t first, int64_t n, char *packed)
@@ -149,6 +157,8 @@ run_checked_block(const ps_ready_call *ready, int64_t first, int64_t n, char *pa
     return done == n ? PS_SUCCESS : ps_fail(PS_INDEX_BAD);
 }
 
+/* One block: its list, narrowed to what the piece owns, applied. The list is complete
+ * and checked before anything is written. */
 static ps_status
 run_block(const ps_ready_call *ready, const ps_piece *piece, int64_t first, int64_t n,
           ps_piece_room *room)
@@ -177,6 +187,7 @@ ps_run_piece(const ps_ready_call *ready, const ps_piece *piece, ps_piece_room *r
     const int64_t n = piece->last - piece->first;
     const int64_t row_nbytes =
             (piece->outer_last - piece->outer_first) * piece->width * ready->itemsize;
+    /* Bytes since the last look at signals, which costs a reading of the clock. */
     int64_t heard = LISTEN_BYTES; /* so that the first block asks */
     for (int64_t done = 0; done < n; done += room->capacity) {
         const int64_t count = ps_min(room->capacity, n - done);

@@ -18,9 +18,9 @@ typedef struct {
     ps_value_source values;
     enum ps_dtype type;
     int64_t itemsize;
-    bool uses_runs; /* offsets repeat: keep the running value in a register */
+    bool uses_runs;       /* offsets repeat: keep the running value in a register */
     bool is_checked_pass; /* one pass from the caller's index into a private target */
-    int64_t ahead;  /* rows asked for ahead of time; 0 where the target is near */
+    int64_t ahead;        /* rows asked for ahead of time; 0 where the target is near */
 } ps_ready_call;
 
 /* What one thread does: entries [first, last), of which those that it owns by offset,

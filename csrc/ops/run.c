@@ -5,6 +5,7 @@
 
 #include "base/pool.h"
 
+/* Compare and exchange, so that a later failure, often a consequence, hides none. */
 void
 ps_run_fail(ps_run *run, enum ps_code code)
 {
@@ -12,6 +13,8 @@ ps_run_fail(ps_run *run, enum ps_code code)
     atomic_compare_exchange_strong(&run->failed, &expected, (int)code);
 }
 
+/* Workers only read the flag: Python's signal handlers belong to the caller's thread,
+ * and asking takes the GIL. */
 bool
 ps_run_stops(ps_run *run)
 {
@@ -26,12 +29,15 @@ ps_run_stops(ps_run *run)
     return true;
 }
 
+/* What the caller does while others still work: hear signals. */
 static void
 listen(void *context)
 {
     ps_run_stops(*(ps_run **)context);
 }
 
+/* The pool ends all chunks before it returns, failed or not, so `run` may live on the
+ * caller's stack. */
 ps_status
 ps_run_chunks(ps_run *run, int64_t chunks, void (*fn)(void *context, int64_t chunk),
               void *context)

@@ -11,6 +11,7 @@
  * Order: an element meets its values in C order of the index, from left to right, on
  * top of what it holds; pieces and algorithms cannot change that, so neither can the
  * number of threads (docs/design/scatter.md).
+ * The comments below are few: each function is a step of the list above.
  */
 #include <stddef.h>
 #include <string.h>

@@ -8,6 +8,7 @@
  * accumulator is rounded once, an untouched element keeps its bits, and a strange
  * target (byte-swapped, unaligned, a field of records) is never copied whole for ten
  * updates.
+ * Each function is a step of that, in order; the comments say what a step must not do.
  */
 #include "ops/stage.h"
 
@@ -56,6 +57,7 @@ typedef struct {
     char *rows;         /* [n_slots][row_count] */
 } stage;
 
+/* Moves need one only where bytes have to change on the way to a foreign byte order. */
 bool
 ps_needs_stage(const ps_scatter_call *call)
 {
@@ -71,6 +73,7 @@ ps_needs_stage(const ps_scatter_call *call)
 
 /* ---- places ---- */
 
+/* False when the number of places does not fit in 64 bits. */
 static bool
 add_place_axis(places *all, int64_t length, int64_t target_stride)
 {
@@ -168,6 +171,7 @@ walk_places(stage *work, list_fn fn)
     return status;
 }
 
+/* For ranking: the place of every entry; those left out keep -1. */
 static void
 note_keys(stage *work, const ps_list *list, int64_t first)
 {
@@ -177,6 +181,7 @@ note_keys(stage *work, const ps_list *list, int64_t first)
     }
 }
 
+/* For dense slots: where something arrives, and how often. */
 static void
 note_touched(stage *work, const ps_list *list, int64_t first)
 {
@@ -205,6 +210,7 @@ rank_places(stage *work)
     return ps_rank_keys(work->key, n, work->places.count, work->place, &work->n_slots);
 }
 
+/* All memory of the stage, and which slots are touched. Nothing visible is written. */
 static ps_status
 open_slots(stage *work)
 {
@@ -444,6 +450,8 @@ walk_slots(stage *work, enum phase phase)
 
 /* ---- the call on the accumulator ---- */
 
+/* The op itself, on the rows of the slots: the call as it came, but for a target and
+ * indices of our own. The arrays of row axes are copied, since running merges them. */
 static ps_status
 run_on_rows(stage *work)
 {
@@ -526,6 +534,7 @@ view_as_parts(ps_scatter_call *call, int64_t *shape, int64_t *target_strides,
     call->accumulator = call->accumulator == PS_c64 ? PS_f32 : PS_f64;
 }
 
+/* The order matters: everything that can fail comes before the first visible byte. */
 static ps_status
 run_slots(stage *work)
 {

@@ -4,6 +4,7 @@
  * are read where they lie. All others are packed a block at a time, so that a cast or a
  * broadcast never makes a full copy. The axes of rows are walked with an odometer; a
  * kernel call covers the longest stretch that has one stride.
+ * Most functions answer one question about strides, which their comments ask.
  */
 #include "ops/values.h"
 
@@ -17,6 +18,7 @@ enum {
     PIECE_BYTES = PIECE * 16
 };
 
+/* Five sizes cover every number type; records and strings take the way of rows. */
 int
 ps_size_of(int64_t itemsize)
 {
@@ -52,6 +54,7 @@ part_of(enum ps_dtype type)
     }
 }
 
+/* The types between which a kernel casts: the table says so itself. */
 static bool
 is_real(enum ps_dtype type)
 {
@@ -71,6 +74,7 @@ is_pair(enum ps_dtype type)
     return type == PS_k32 || type == PS_k64;
 }
 
+/* Complex from real is left to NumPy: it is rare and would need kernels of its own. */
 bool
 ps_can_convert(enum ps_dtype from, enum ps_dtype to)
 {
@@ -138,6 +142,8 @@ convert_part(enum ps_dtype to_type, char *to, int64_t to_stride,
     }
 }
 
+/* Same type: bytes. Real types: one kernel. Complex numbers and pairs: part by part.
+ * Booleans always pass through a kernel, which makes every true value 1. */
 void
 ps_convert(enum ps_dtype to_type, char *to, enum ps_dtype from_type, int64_t itemsize,
            bool swapped, const char *from, int64_t stride, int64_t n)
@@ -163,6 +169,8 @@ ps_convert(enum ps_dtype to_type, char *to, enum ps_dtype from_type, int64_t ite
     }
 }
 
+/* The cast goes through a small contiguous piece, since cast kernels write
+ * contiguously and targets are strided. */
 void
 ps_store(enum ps_dtype to_type, int64_t itemsize, bool swapped, char *to,
          int64_t stride, enum ps_dtype from_type, const char *from, int64_t n)
@@ -183,6 +191,7 @@ ps_store(enum ps_dtype to_type, int64_t itemsize, bool swapped, char *to,
     }
 }
 
+/* Axes of length 1, and axes that have been merged into their neighbour. */
 static void
 remove_row_axis(ps_rows *rows, int i)
 {
@@ -193,6 +202,7 @@ remove_row_axis(ps_rows *rows, int i)
     rows->ndim--;
 }
 
+/* Can row axes i and i + 1 be one, in target and values alike? */
 static bool
 rows_walk_as_one(const ps_rows *rows, int i)
 {
@@ -201,6 +211,7 @@ rows_walk_as_one(const ps_rows *rows, int i)
            rows->value_strides[i] == rows->value_strides[i + 1] * length;
 }
 
+/* Longer widths mean fewer kernel calls, so axes are merged first. */
 ps_row_split
 ps_split_rows(ps_rows *rows, int64_t itemsize, bool in_values)
 {
@@ -287,6 +298,8 @@ has_contiguous_rows(const ps_rows *rows, const ps_row_split *split, int64_t item
     return true;
 }
 
+/* Packing costs a pass over the block; everything that kernels can read is left alone.
+ * */
 ps_value_source
 ps_value_source_of(const ps_address *address, const ps_rows *rows,
                    const ps_values *values, ps_row_split split, enum ps_dtype type)
@@ -355,6 +368,8 @@ pack_row(const ps_value_source *source, const char *from, char *to)
     }
 }
 
+/* Pack the values of n entries, run by run along the innermost entry axis: single
+ * elements a run at a time, rows one by one. */
 static void
 pack_block(const ps_value_source *source, int64_t first, int64_t n,
            int64_t value_offset, char *buffer)
@@ -385,6 +400,7 @@ pack_block(const ps_value_source *source, int64_t first, int64_t n,
     }
 }
 
+/* Values that do not depend on the entry are packed as the one row that they are. */
 const char *
 ps_block_values(const ps_value_source *source, int64_t first, int64_t n,
                 int64_t value_offset, char *buffer)

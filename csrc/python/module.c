@@ -248,11 +248,11 @@ force_algorithm(PyObject *module, PyObject *argument)
         PyErr_Format(PyExc_ValueError, "unknown algorithm %R", argument);
         return NULL;
     }
-    const enum ps_algorithm before = ps_force_algorithm((enum ps_algorithm)found);
+    const int before = ps_force_choice(found);
     if (before == PS_ALGORITHM_automatic) {
         Py_RETURN_NONE;
     }
-    return PyUnicode_FromString(ps_algorithm_name(before));
+    return PyUnicode_FromString(ps_algorithm_name((enum ps_algorithm)before));
 }
 
 /* Give an exported function its docstring, once; the text lives as long as the process,

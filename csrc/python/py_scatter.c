@@ -4,6 +4,8 @@
  * request (where) and incoming values; one op; an exception or the result. Hooks of the
  * arguments (__array__, __index__) run while these are converted; data pointers are
  * taken afterwards, when no more Python code can run but a signal handler's.
+ * The file is long because the four forms and the drop-ins share one path, which reads
+ * best in one piece.
  */
 #include "python/py_scatter.h"
 

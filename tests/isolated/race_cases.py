@@ -99,13 +99,13 @@ def tuples_into_itself(a, index, values, **options):
     return ps.scatter_nd(a, index[:, None], values, out=a, **options)
 
 
-def gather_race(dtype):
+def gather_race(dtype, shape):
     """Gathers by an index that changes: only the array's own numbers come out."""
     index, good, bad = indices(dtype)
-    memory = np.full((3 * SIZE, 4), -1.0)
+    memory = np.full((3 * SIZE, *shape), -1.0)
     source = memory[SIZE : 2 * SIZE]
     source[:] = 7
-    out = np.full((COUNT, 4), 7.0)
+    out = np.full((COUNT, *shape), 7.0)
     with Meddler(index, good, bad):
         until_changed(partial(ps.gather, source, index, out=out))
     assert np.all(out == 7), "foreign memory was read"
@@ -163,7 +163,8 @@ def races():
         yield case(f"rows {dtype}", "ok", scatter_race, by_axis, 8, dtype)
         call = (scatter_race, tuples_into_itself, 1, dtype)
         yield case(f"nd {dtype}", "ok", *call, op="max")
-        yield case(f"gather {dtype}", "ok", gather_race, dtype)
+        yield case(f"gather {dtype}", "ok", gather_race, dtype, ())
+        yield case(f"gather rows {dtype}", "ok", gather_race, dtype, (4,))
     yield case("values", "ok", value_race)
     yield case("mask", "ok", mask_race)
     yield case("shared target", "ok", shared_target)
