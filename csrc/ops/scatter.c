@@ -224,34 +224,55 @@ ps_scatter(ps_scatter_call *call, ps_run *run)
     return status.code == PS_INDEX_BAD ? find_bad_index(call, run) : status;
 }
 
-/* Is any of the `n` integers at `value` zero? */
+/* Is any of the `n` integers at `value` zero? By size, so that the compiler makes
+ * vector code of each loop. */
 static bool
 holds_zero(const char *value, int64_t itemsize, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t word = 0;
-        memcpy(&word, value + i * itemsize, (size_t)itemsize);
-        if (word == 0) {
-            return true;
-        }
+    int found = 0;
+    switch (itemsize) {
+        case 1:
+            for (int64_t i = 0; i < n; i++) {
+                found |= ((const u8 *)value)[i] == 0;
+            }
+            break;
+        case 2:
+            for (int64_t i = 0; i < n; i++) {
+                found |= ((const u16 *)value)[i] == 0;
+            }
+            break;
+        case 4:
+            for (int64_t i = 0; i < n; i++) {
+                found |= ((const u32 *)value)[i] == 0;
+            }
+            break;
+        default:
+            for (int64_t i = 0; i < n; i++) {
+                found |= ((const u64 *)value)[i] == 0;
+            }
     }
-    return false;
+    return found != 0;
 }
 
-/* Look at the values of one block that take part, over all outer rows. */
+/* Look at the values of one block that take part, over all outer rows. Where all of
+ * them do and lie side by side, they are one stretch. */
 static bool
 block_has_zero(const ps_scatter_call *call, const ps_value_source *source,
                const ps_list *list, int64_t first, int64_t n, char *packed)
 {
-    const int64_t size = call->target.itemsize;
+    const int64_t size = call->target.itemsize, width = source->split.width;
+    const bool is_stretch = list->source == NULL && source->stride == size * width;
     for (int64_t outer = 0; outer < source->split.outer_count; outer++) {
         int64_t at, value_offset;
         ps_outer_offsets(&call->rows, &source->split, outer, &at, &value_offset);
         const char *const values =
                 ps_block_values(source, first, n, value_offset, packed);
-        for (int64_t i = 0; i < list->n; i++) {
+        if (is_stretch && holds_zero(values, size, list->n * width)) {
+            return true;
+        }
+        for (int64_t i = 0; !is_stretch && i < list->n; i++) {
             const int64_t from = list->source != NULL ? list->source[i] : i;
-            if (holds_zero(values + from * source->stride, size, source->split.width)) {
+            if (holds_zero(values + from * source->stride, size, width)) {
                 return true;
             }
         }

@@ -320,18 +320,26 @@ find_numpy_objects(ps_state *state)
                                                    [PS_and] = "bitwise_and",
                                                    [PS_or] = "bitwise_or",
                                                    [PS_xor] = "bitwise_xor"};
-    PyObject *const numpy = PyImport_ImportModule("numpy");
     PyObject *const exceptions = PyImport_ImportModule("numpy.exceptions");
-    if (exceptions != NULL) {
-        state->axis_error = PyObject_GetAttrString(exceptions, "AxisError");
+    if (exceptions == NULL) {
+        return -1;
     }
-    for (int op = 0; numpy != NULL && op < PS_NUM_OPS; op++) {
+    state->axis_error = PyObject_GetAttrString(exceptions, "AxisError");
+    Py_DECREF(exceptions);
+    PyObject *const numpy =
+            state->axis_error != NULL ? PyImport_ImportModule("numpy") : NULL;
+    if (numpy == NULL) {
+        return -1;
+    }
+    for (int op = 0; op < PS_NUM_OPS; op++) {
         if (ufuncs[op] != NULL) {
             state->ufunc[op] = PyObject_GetAttrString(numpy, ufuncs[op]);
+            if (state->ufunc[op] == NULL) {
+                break;
+            }
         }
     }
-    Py_XDECREF(numpy);
-    Py_XDECREF(exceptions);
+    Py_DECREF(numpy);
     return PyErr_Occurred() ? -1 : 0;
 }
 
