@@ -8,9 +8,9 @@ typedef uint8_t move1 MOVE_TYPE;
 typedef uint16_t move2 MOVE_TYPE;
 typedef uint32_t move4 MOVE_TYPE;
 typedef uint64_t move8 MOVE_TYPE;
-typedef struct {
+typedef struct __attribute__((packed, may_alias)) {
     uint64_t low, high;
-} MOVE_TYPE move16;
+} move16;
 #endif
 
 #define T move1

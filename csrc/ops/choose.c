@@ -346,9 +346,6 @@ ps_choose(ps_ready_call *ready, ps_choice *choice)
         return;
     }
     ready->uses_runs = seen.repeats * 4 > seen.n * 3;
-    if (seen.repeats * 2 > seen.n) {
-        ready->ahead = 0; /* sorted or nearly so: the next rows are those at hand */
-    }
     if (is_parallel && ready->split.width > 1) {
         choose_for_rows(ready, &seen, span, threads, choice);
     }
