@@ -1,8 +1,8 @@
 """Train an embedding with scatter(out=): python examples/embedding_step.py
 
 Each step reads the rows that a batch names (gather), and adds the gradient of every
-occurrence to its row, in place (scatter with op="add" and out=). Frequent rows are named
-a thousand times in one batch; `table[ids] -= ...` would keep one of their gradients.
+occurrence to its row, in place (scatter with op="add" and out=). Frequent rows are
+named a thousand times in one batch; `table[ids] -= ...` would keep one gradient.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
 """Padded batches, with mode="drop" and where=: python examples/padding_and_masks.py
 
-Sequences of different lengths are padded with -1. Under mode="drop" the padding names
-nothing when it is scattered, and under mode="fill" it reads as zeros when it is gathered.
-where= leaves entries out by a mask instead, whatever their index is.
+Sequences of different lengths are padded with -1. Scattered under mode="drop" the
+padding names nothing; gathered under mode="fill" it reads as zeros. where= leaves
+entries out by a mask instead, whatever their index is.
 """
 
 import numpy as np

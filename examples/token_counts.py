@@ -1,7 +1,7 @@
 """Count tokens, per document and in all, with add_at: python examples/token_counts.py
 
-The documents are modules of the standard library. Every repeated token of a document has
-to count, which `counts[tokens] += 1` does not do.
+The documents are modules of the standard library. Every repeated token of a document
+has to count, which `counts[tokens] += 1` does not do.
 """
 
 import inspect

@@ -1,8 +1,8 @@
 """Documents: their Python runs, their links lead somewhere, their how-tos work.
 
-The blocks of a document run in order in one namespace, as a reader would type them. The
-how-tos are applied to a copy of the sources, which is built and asked for what was added:
-a page about the code that is not executed rots with the next change.
+The blocks of a document run in order in one namespace, as a reader would type them.
+The how-tos are applied to a copy of the sources, which is built and asked for what was
+added: a page about the code that is not executed rots with the next change.
 """
 
 import doctest
@@ -63,6 +63,102 @@ def run_session(code, names, page, line):
 
 def run_page(page):
     """Run the Python blocks of a page in order; return the names they leave."""
+    names = {"__name__": "__page__"}
+    for line, code in blocks(page, "python"):
+        if code.startswith(">>>"):
+            run_session(code, names, name_of(page), line)
+        else:
+            exec(compile("\n" * line + code, str(page), "exec"), names)
+    return names
+
+
+# --- pages ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_python_runs(page):
+    run_page(page)
+
+
+def test_there_is_python_to_run():
+    counts = {name_of(page): len(list(blocks(page, "python"))) for page in PAGES}
+    assert counts["README.md"] >= 2
+    assert counts["docs/errors-and-promises.md"] >= 12
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
+        path, _, anchor = target.partition("#")
+        if "://" in target:
+            continue
+        linked = (page.parent / path).resolve() if path else page
+        assert linked.exists(), f"{name_of(page)} links to {target}"
+        if anchor:
+            assert anchor in anchors(linked), f"{name_of(page)} links to {target}"
+
+
+def anchors(page):
+    """Return the anchors that a page's headings get."""
+    headings = re.findall(r"^#+ (.*)$", prose(page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_names_and_commands_exist(page):
+    text = page.read_text(encoding="utf-8")
+    for name in set(re.findall(r"\bps\.([a-z]\w*)", text)):
+        is_added = page in HOWTOS  # these make names of their own
+        assert is_added or hasattr(ps, name), f"{name_of(page)} names ps.{name}"
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([\w-]+):", makefile, re.MULTILINE))
+    for name in set(re.findall(r"(?:`|^)make ([\w-]+)", text, re.MULTILINE)):
+        assert name in targets, f"{name_of(page)} names make {name}"
+    for module in set(re.findall(r"python -m ([\w.]*\w)", text)):
+        is_added = page in HOWTOS
+        assert is_added or importlib.util.find_spec(module), f"names {module}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_files_named_in_prose_exist(page):
+    folders = "csrc|base|kernels|ops|python|pyscatter|tests|benchmarks|docs|examples"
+    pattern = rf"`((?:{folders})/[\w./-]+\.(?:tmpl\.h|c|h|py|md))`"
+    made = set(re.findall(r"^`([\w./-]+)` \(new\):$", prose(page), re.MULTILINE))
+    named = {name for name in re.findall(pattern, prose(page)) if "STEM" not in name}
+    for name in named - made:
+        assert (ROOT / name).exists() or (ROOT / "csrc" / name).exists(), name
+
+
+def test_readme_is_short_and_has_room_for_the_table():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    begin = "<!-- benchmark table: begin (written by benchmarks/report.py) -->"
+    before, found, rest = text.partition(begin)
+    _, end, after = rest.partition("<!-- benchmark table: end -->")
+    assert found and end and begin not in after
+    assert (before + after).count("\n") < 200
+    assert text.index("make demo") < text.index("pip install") < text.index("```python")
+
+
+# --- names of other libraries ---------------------------------------------------------
+
+
+COMING_FROM = ROOT / "docs" / "coming-from.md"
+
+
+def rows_of_tables(page):
+    """Yield the cells of every row of a page's tables."""
+    for line in prose(page).splitlines():
+        if line.startswith("| ") and not line.startswith("| ---"):
+            yield [cell.strip() for cell in line.strip("|").split(" | ")]
+
+
+def calls(cell, prefix):
+    """Return the calls that a cell shows as code."""
+    return re.findall(rf"`({prefix}\.[^`]*\))`", cell)
+
+
+def evaluate(call, names):
+    """Return what a call gives, or what it leaves in `a`, on arrays of its own."""
     names = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in names.items()}
     result = eval(call, names)
     return names["a"] if result is None else result

@@ -4,13 +4,15 @@
 #ifndef PS_KERNELS_MOVE_TYPES
 #define PS_KERNELS_MOVE_TYPES
 #define MOVE_TYPE __attribute__((may_alias, aligned(1)))
+#define MOVE_PAIR \
+    __attribute__((may_alias, packed)) /* aligned(1) cannot lower a struct */
 typedef uint8_t move1 MOVE_TYPE;
 typedef uint16_t move2 MOVE_TYPE;
 typedef uint32_t move4 MOVE_TYPE;
 typedef uint64_t move8 MOVE_TYPE;
-typedef struct __attribute__((packed, may_alias)) {
+typedef struct {
     uint64_t low, high;
-} move16;
+} MOVE_PAIR move16;
 #endif
 
 #define T move1

@@ -10,8 +10,17 @@ OF_TYPE(set)(char *restrict target, const ps_list *list, const char *restrict va
 {
     const int64_t *const restrict offset = list->offset;
     const int64_t *const restrict source = list->source;
+    enum {
+        AHEAD = 32 /* no load asks for a line before the store, so a miss would wait
+                      there */
+    };
     if (source == NULL) {
-        for (int64_t i = 0; i < list->n; i++) {
+        int64_t done = 0;
+        for (; done + AHEAD < list->n; done++) {
+            __builtin_prefetch(target + offset[done + AHEAD], 1);
+            *(T *)(target + offset[done]) = *(const T *)(values + done * value_stride);
+        }
+        for (int64_t i = done; i < list->n; i++) {
             *(T *)(target + offset[i]) = *(const T *)(values + i * value_stride);
         }
         return;

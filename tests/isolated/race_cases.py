@@ -16,8 +16,8 @@ from pyscatter import _core
 from tests.isolated.harness import case, run_group
 from tests.isolated.memory_cases import forced
 
-SIZE, COUNT, CALLS = 200, 60_000, 150
-ENOUGH = 3  # calls that met a change, after which a case may stop
+SIZE, COUNT, CALLS = 200, 60_000, 400
+ENOUGH = 20  # calls that met a change, after which a case may stop
 
 
 class Meddler:
@@ -64,9 +64,9 @@ def tolerated(call):
     return "finished"
 
 
-def indices(dtype):
+def indices(dtype, entries=COUNT):
     """An index for a Meddler to spoil: the array, its good content and bad numbers."""
-    good = (np.arange(COUNT) * 7919 % SIZE).astype(dtype)
+    good = (np.arange(entries) * 7919 % SIZE).astype(dtype)
     limits = np.iinfo(dtype)
     return good.copy(), good, [SIZE, limits.max, -SIZE - 1, limits.min]
 
@@ -101,11 +101,12 @@ def tuples_into_itself(a, index, values, **options):
 
 def gather_race(dtype, shape):
     """Gathers by an index that changes: only the array's own numbers come out."""
-    index, good, bad = indices(dtype)
+    # Single elements are so quick that no other thread would wake up meanwhile.
+    index, good, bad = indices(dtype, COUNT if shape else 20 * COUNT)
     memory = np.full((3 * SIZE, *shape), -1.0)
     source = memory[SIZE : 2 * SIZE]
     source[:] = 7
-    out = np.full((COUNT, *shape), 7.0)
+    out = np.full((index.size, *shape), 7.0)
     with Meddler(index, good, bad):
         until_changed(partial(ps.gather, source, index, out=out))
     assert np.all(out == 7), "foreign memory was read"
