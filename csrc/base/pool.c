@@ -51,7 +51,9 @@ static int joined;
 static int n_workers;
 static atomic_uint posted;
 static _Atomic int64_t next;
-static _Thread_local bool is_worker;
+/* Of the initial block of each thread: the lazy kind is allocated at a worker's first
+ * use and ends the process when memory is refused just then. */
+static _Thread_local bool is_worker __attribute__((tls_model("initial-exec")));
 
 static void
 forget_workers(void)

@@ -17,12 +17,3 @@ index_at(const bool is_wide, const char *index, int64_t i)
     memcpy(&value, index + 4 * i, sizeof(value));
     return value;
 }
-
-/* The row that an index means under "raise"; the caller compares it with `size`.
- * Without a branch: an unlikely one for negatives made gcc 12 move values between
- * registers, which cost a quarter of the loop's time. */
-TEMPLATE_INLINE int64_t
-counted_row(int64_t row, int64_t size)
-{
-    return row + (size & (row >> 63));
-}

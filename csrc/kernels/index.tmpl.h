@@ -73,7 +73,7 @@ OF_TYPE(row)(const enum ps_mode mode, T value, int64_t size)
     int64_t row = OF_TYPE(widen)(value);
     switch (mode) {
         case PS_MODE_RAISE:
-            row += row < 0 ? size : 0;
+            row = counted_row(row, size);
             return (uint64_t)row >= (uint64_t)size ? -1 : row;
         case PS_MODE_CLIP:
             row = row < 0 ? 0 : row;
@@ -130,32 +130,34 @@ OF_TYPE(rows)(enum ps_mode mode, int64_t *row, const char *index, int64_t n,
     }
 }
 
+/* The loop of place, for a step that is a power of two (`factor` is its logarithm) or
+ * any (`factor` is the step). */
+TEMPLATE_INLINE int64_t
+OF_TYPE(place_by)(const bool by_shift, int64_t *restrict offset,
+                  const char *restrict index, int64_t n, int64_t size, int64_t factor,
+                  int64_t base)
+{
+    int64_t n_bad = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const T value = OF_TYPE(load)(index + i * (int64_t)sizeof(T));
+        const uint64_t row = (uint64_t)counted_row(OF_TYPE(widen)(value), size);
+        n_bad += row >= (uint64_t)size;
+        offset[i] = base + (int64_t)(by_shift ? row << factor : row * (uint64_t)factor);
+    }
+    return n_bad;
+}
+
 /* offset[i] = base + row * step, for the row that index[i] means under "raise"; returns
  * how many are out of bounds, for which the offset means nothing. The two passes rows
  * and list_place in one, for the index that almost every call has: contiguous, one
  * axis. */
 static int64_t
-OF_TYPE(place)(int64_t *restrict offset, const char *restrict index, int64_t n,
-               int64_t size, int64_t step, int64_t base)
+OF_TYPE(place)(int64_t *offset, const char *index, int64_t n, int64_t size,
+               int64_t step, int64_t base)
 {
-    int64_t n_bad = 0;
     if (step > 0 && (step & (step - 1)) == 0) { /* no 64-bit product before AVX-512 */
         const int shift = __builtin_ctzll((uint64_t)step);
-        for (int64_t i = 0; i < n; i++) {
-            const T value = OF_TYPE(load)(index + i * (int64_t)sizeof(T));
-            int64_t row = OF_TYPE(widen)(value);
-            row += row < 0 ? size : 0;
-            n_bad += (uint64_t)row >= (uint64_t)size;
-            offset[i] = base + (int64_t)((uint64_t)row << shift);
-        }
-        return n_bad;
+        return OF_TYPE(place_by)(true, offset, index, n, size, shift, base);
     }
-    for (int64_t i = 0; i < n; i++) {
-        const T value = OF_TYPE(load)(index + i * (int64_t)sizeof(T));
-        int64_t row = OF_TYPE(widen)(value);
-        row += row < 0 ? size : 0;
-        n_bad += (uint64_t)row >= (uint64_t)size;
-        offset[i] = base + (int64_t)((uint64_t)row * (uint64_t)step);
-    }
-    return n_bad;
+    return OF_TYPE(place_by)(false, offset, index, n, size, step, base);
 }

@@ -5,6 +5,21 @@
  * performance.md 2.3).
  */
 
+/* Ask for the rows of the pair `ahead` pairs on, if there is one: the target's, and the
+ * source's where sources are listed (consecutive ones are fetched by the hardware). */
+TEMPLATE_INLINE void
+ask_ahead(const char *target, const ps_list *list, const char *values,
+          int64_t value_stride, int64_t i, int64_t ahead, int64_t nbytes)
+{
+    if (ahead == 0 || i + ahead >= list->n) {
+        return;
+    }
+    prefetch_row(target + list->offset[i + ahead], nbytes);
+    if (list->source != NULL) {
+        prefetch_row(values + list->source[i + ahead] * value_stride, nbytes);
+    }
+}
+
 /* A memcpy that the compiler unrolls for the common short rows. */
 TEMPLATE_INLINE void
 copy_row(char *restrict to, const char *restrict from, int64_t nbytes)

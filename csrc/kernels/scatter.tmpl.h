@@ -4,8 +4,8 @@
  * combined from left to right into what the target holds.
  *   scatter          one element per pair; the plain loop
  *   scatter_runs     one element per pair; keeps the running value in a register while
- *   the offset repeats, which turns 2.8 ns of store forwarding and add into
- *                    0.6, but costs mispredictions where offsets differ at random
+ *                    the offset repeats, which turns 2.8 ns of store forwarding and add
+ *                    into 0.6, but costs mispredictions where offsets differ at random
  *   scatter_rows     `width` contiguous elements per pair, with the target rows of the
  *                    next pairs on their way from memory
  *   scatter_checked  the plain loop straight from the caller's index, for a target that
@@ -142,12 +142,7 @@ OF_TYPE(scatter_width)(const enum ps_op op, char *restrict target, const ps_list
     const int64_t *const restrict source = list->source;
     const int64_t nbytes = width * (int64_t)sizeof(T);
     for (int64_t i = 0; i < list->n; i++) {
-        if (ahead > 0 && i + ahead < list->n) {
-            prefetch_row(target + offset[i + ahead], nbytes);
-            if (source != NULL) {
-                prefetch_row(values + source[i + ahead] * value_stride, nbytes);
-            }
-        }
+        ask_ahead(target, list, values, value_stride, i, ahead, nbytes);
         const int64_t from = source != NULL ? source[i] : i;
         OF_TYPE(combine_row)(op, (T *)(target + offset[i]),
                              (const T *)(values + from * value_stride), width);
@@ -170,12 +165,7 @@ OF_TYPE(scatter_lines)(const enum ps_op op, char *restrict target, const ps_list
         T running[LINE];
         memcpy(running, target + place, sizeof(running));
         do {
-            if (ahead > 0 && i + ahead < list->n) {
-                prefetch_row(target + offset[i + ahead], CACHE_LINE);
-                if (source != NULL) {
-                    prefetch_row(values + source[i + ahead] * value_stride, CACHE_LINE);
-                }
-            }
+            ask_ahead(target, list, values, value_stride, i, ahead, CACHE_LINE);
             const int64_t from = source != NULL ? source[i] : i;
             OF_TYPE(combine_row)(op, running, (const T *)(values + from * value_stride),
                                  LINE);

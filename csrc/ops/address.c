@@ -180,7 +180,7 @@ resolve_run(const ps_address *address, int m, const position *at, int64_t n,
     }
     static const enum ps_size sizes[] = {PS_SIZE_1, PS_SIZE_1, PS_SIZE_2, PS_SIZE_2,
                                          PS_SIZE_4, PS_SIZE_4, PS_SIZE_8, PS_SIZE_8};
-    const int64_t itemsize = 1 << (index->type / 2);
+    const int64_t itemsize = ps_index_itemsize(index->type);
     int64_t n_bad = 0;
     enum {
         PIECE = 128
@@ -206,7 +206,7 @@ bad_index(const ps_address *address, int m, int64_t number)
     find_position(address, number, &at);
     char bytes[8] = {0};
     const char *const data = index->data + bytes_before(address, &at, index->strides);
-    const int64_t itemsize = 1 << (index->type / 2);
+    const int64_t itemsize = ps_index_itemsize(index->type);
     for (int64_t i = 0; i < itemsize; i++) {
         bytes[i] = data[index->swapped ? itemsize - 1 - i : i];
     }
@@ -264,7 +264,7 @@ place_run(const ps_address *address, const position *at, int64_t n, int64_t *off
     if (address->n_index != 1 || address->mask != NULL ||
         address->mode != PS_MODE_RAISE || index->swapped ||
         inner_stride(address, address->link) != 0 ||
-        inner_stride(address, index->strides) != 1 << (index->type / 2)) {
+        inner_stride(address, index->strides) != ps_index_itemsize(index->type)) {
         return false;
     }
     return ps_kernels()->place[index->type](

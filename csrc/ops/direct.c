@@ -47,7 +47,7 @@ is_checked_pass(const ps_ready_call *ready)
         address->mode != PS_MODE_RAISE || address->link[0] != 0) {
         return false;
     }
-    const int64_t index_size = index->type == PS_INDEX_i64 ? 8 : 4;
+    const int64_t index_size = ps_index_itemsize(index->type);
     return (index->type == PS_INDEX_i64 || index->type == PS_INDEX_i32) &&
            !index->swapped && index->strides[0] == index_size &&
            index->step == ready->itemsize && ready->values.stride == ready->itemsize;
@@ -90,7 +90,7 @@ ps_close_direct(ps_direct *direct)
 }
 
 /* What the pool hands to its threads: which piece is theirs, they are told by number.
- * */
+ */
 typedef struct {
     ps_run *run; /* first, for ps_run_chunks */
     ps_direct *direct;

@@ -9,7 +9,7 @@
 
 /* Of f32, f64, f80 and the real part of complex numbers. +0.0 for add would turn a
  * first arrival of -0.0 into +0.0; NaN for fmin and fmax stays where only NaN arrives.
- * */
+ */
 static double
 real_identity(enum ps_op op)
 {

@@ -13,6 +13,13 @@
 #include "base/tables.h"
 #include "base/view.h"
 
+/* Bytes of one value; types come in pairs, signed and unsigned. */
+static inline int64_t
+ps_index_itemsize(enum ps_index_type type)
+{
+    return (int64_t)1 << (type / 2);
+}
+
 /* One index array: entry e names row resolve(value[e]) of axis `axis` of the target. */
 typedef struct {
     const char *data;

@@ -153,7 +153,7 @@ run_checked_block(const ps_ready_call *ready, int64_t first, int64_t n, char *pa
     const char *const values = ps_block_values(&ready->values, first, n, 0, packed);
     const int64_t done = ps_kernels()->scatter_checked[call->op][ready->type](
             is_wide, call->target.data, index->size,
-            index->data + first * (is_wide ? 8 : 4), values, n);
+            index->data + first * ps_index_itemsize(index->type), values, n);
     return done == n ? PS_SUCCESS : ps_fail(PS_INDEX_BAD);
 }
 

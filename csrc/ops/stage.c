@@ -66,6 +66,9 @@ ps_needs_stage(const ps_scatter_call *call)
         call->values.swapped == call->target.swapped) {
         return false;
     }
+    if (!is_move && ps_forced_choice() == PS_ALGORITHM_staged) {
+        return true;
+    }
     return call->op == PS_mean || call->compensated || call->target.swapped ||
            (!is_move &&
             (!call->target.aligned || call->accumulator != call->target.dtype));

@@ -299,7 +299,7 @@ has_contiguous_rows(const ps_rows *rows, const ps_row_split *split, int64_t item
 }
 
 /* Packing costs a pass over the block; everything that kernels can read is left alone.
- * */
+ */
 ps_value_source
 ps_value_source_of(const ps_address *address, const ps_rows *rows,
                    const ps_values *values, ps_row_split split, enum ps_dtype type)

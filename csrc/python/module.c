@@ -169,22 +169,39 @@ list_kernels(PyObject *module, PyObject *unused)
     return list;
 }
 
+/* A tuple of the names of 0, 1, ..., n - 1; those that name() leaves out with NULL are
+ * not in it. */
 static PyObject *
-list_levels(PyObject *module, PyObject *unused)
+tuple_of_names(int n, const char *(*name)(int))
 {
-    (void)module, (void)unused;
     PyObject *const list = PyList_New(0);
-    for (int level = 0; list != NULL && level < PS_NUM_LEVELS; level++) {
-        PyObject *const name =
-                PyUnicode_FromString(ps_level_name((enum ps_level)level));
-        if (name != NULL && ps_level_available((enum ps_level)level)) {
-            PyList_Append(list, name);
+    for (int i = 0; list != NULL && i < n; i++) {
+        PyObject *const text = name(i) != NULL ? PyUnicode_FromString(name(i)) : NULL;
+        const int status = text != NULL ? PyList_Append(list, text) : 0;
+        Py_XDECREF(text);
+        if (status < 0 || PyErr_Occurred()) {
+            Py_DECREF(list);
+            return NULL;
         }
-        Py_XDECREF(name);
     }
     PyObject *const tuple = list != NULL ? PyList_AsTuple(list) : NULL;
     Py_XDECREF(list);
     return tuple;
+}
+
+static const char *
+available_level_name(int level)
+{
+    return ps_level_available((enum ps_level)level)
+                   ? ps_level_name((enum ps_level)level)
+                   : NULL;
+}
+
+static PyObject *
+list_levels(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return tuple_of_names(PS_NUM_LEVELS, available_level_name);
 }
 
 static int
@@ -220,16 +237,19 @@ current_level(PyObject *module, PyObject *unused)
     return PyUnicode_FromString(ps_level_name(ps_current_level()));
 }
 
+static const char *
+forcible_algorithm_name(int algorithm)
+{
+    return algorithm != PS_ALGORITHM_automatic
+                   ? ps_algorithm_name((enum ps_algorithm)algorithm)
+                   : NULL;
+}
+
 static PyObject *
 list_algorithms(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    PyObject *const tuple = PyTuple_New(PS_NUM_ALGORITHMS - 1);
-    for (int i = 1; tuple != NULL && i < PS_NUM_ALGORITHMS; i++) {
-        PyTuple_SET_ITEM(tuple, i - 1,
-                         PyUnicode_FromString(ps_algorithm_name((enum ps_algorithm)i)));
-    }
-    return tuple;
+    return tuple_of_names(PS_NUM_ALGORITHMS, forcible_algorithm_name);
 }
 
 static PyObject *
