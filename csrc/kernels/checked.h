@@ -1,7 +1,6 @@
-/* Reading an index in scatter_checked, the pass that checks as it writes to a target
- * that nobody can see. Each value is read once, into a register, and what is used is
- * what was checked. Gathers have no such pass: straight from the index they were up to
- * twice as slow as through lists, whose short loops keep more misses under way.
+/* Reading an index in the kernels that take it as it comes: scatter_checked and its kin
+ * read each value once, into a register; gather_checked copies a group of them. What is
+ * used is what was checked, whatever another thread does to the index meanwhile.
  */
 
 /* One of the two index types that these passes read: int64 (is_wide) or int32. */
@@ -16,4 +15,20 @@ index_at(const bool is_wide, const char *index, int64_t i)
     int32_t value;
     memcpy(&value, index + 4 * i, sizeof(value));
     return value;
+}
+
+/* row[i] = the row that index[first + i] means, for n entries; are all in bounds? */
+TEMPLATE_INLINE bool
+rows_of_group(const bool is_wide, int64_t *restrict row, const char *restrict index,
+              int64_t first, const int64_t n, int64_t size)
+{
+    int64_t n_bad = 0;
+    for (int64_t i = 0; i < n; i++) {
+        row[i] = counted_row(index_at(is_wide, index, first + i), size);
+        n_bad += (uint64_t)row[i] >= (uint64_t)size;
+    }
+    /* Without it the compiler keeps rows in vector registers and takes them apart,
+     * which costs more than reading them back from the stack. */
+    __asm__ volatile("" : : "r"(row) : "memory");
+    return n_bad == 0;
 }

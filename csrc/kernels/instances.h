@@ -39,6 +39,13 @@ enum {
     PAIR = PS_KIND_PAIR
 };
 
+#define CHECKED_INSTANCE(family, op, dtype)                                             \
+    static int64_t NAME(family, op, dtype)(bool is_wide, char *target, int64_t size,    \
+                                           const char *index, const char *values,       \
+                                           int64_t stride, int64_t n)                   \
+    { return is_wide                                                                    \
+          ? family##_##dtype(PS_##op, true, target, size, index, values, stride, n)     \
+          : family##_##dtype(PS_##op, false, target, size, index, values, stride, n); }
 #define SCATTER_INSTANCES(dtype, arith, kind, op, ...)                                  \
     static void NAME(scatter, op, dtype)(char *target, const ps_list *list,             \
                                          const char *values, int64_t value_stride)      \
@@ -50,12 +57,8 @@ enum {
                                               const char *values, int64_t value_stride, \
                                               int64_t width, int64_t ahead)             \
     { scatter_rows_##dtype(PS_##op, target, list, values, value_stride, width, ahead); }    \
-    static int64_t NAME(scatter_checked, op, dtype)(bool is_wide, char *target,             \
-                                                    int64_t size, const char *index,        \
-                                                    const char *values, int64_t n)          \
-    { return is_wide                                                                        \
-          ? scatter_checked_##dtype(PS_##op, true, target, size, index, values, n)          \
-          : scatter_checked_##dtype(PS_##op, false, target, size, index, values, n); }
+    CHECKED_INSTANCE(scatter_checked, op, dtype)                                        \
+    CHECKED_INSTANCE(scatter_runs_checked, op, dtype)
 #define SCATTER_OP(op, kinds, ...) PS_FOR_EACH_DTYPE(SCATTER_INSTANCES, op)
 PS_FOR_EACH_REDUCTION(SCATTER_OP, ~)
 
@@ -71,6 +74,18 @@ PS_FOR_EACH_REDUCTION(SCATTER_OP, ~)
     static void NAME(gather, move, size)(char *out, const ps_list *list, const char *a, \
                                          int64_t out_stride)                            \
     { gather_move##size(out, list, a, out_stride); }                                    \
+    static int64_t NAME(set_checked, move, size)(bool is_wide, char *target,            \
+                                                 int64_t count, const char *index,      \
+                                                 const char *values, int64_t stride,    \
+                                                 int64_t n, int64_t ahead)              \
+    { return is_wide                                                                    \
+          ? set_checked_move##size(true, target, count, index, values, stride, n, ahead)    \
+          : set_checked_move##size(false, target, count, index, values, stride, n, ahead); }\
+    static int64_t NAME(gather_checked, move, size)(bool is_wide, char *out,            \
+                                                    const char *a, int64_t count,       \
+                                                    const char *index, int64_t n)       \
+    { return is_wide ? gather_checked_move##size(true, out, a, count, index, n)         \
+                     : gather_checked_move##size(false, out, a, count, index, n); }     \
     static void NAME(copy, move, size)(char *to, int64_t to_stride, const char *from,   \
                                        int64_t from_stride, int64_t n)                  \
     { copy_move##size(false, to, to_stride, from, from_stride, n); }                    \
@@ -113,9 +128,12 @@ const ps_kernel_table TABLE(ISA) = {
     .scatter_runs = {PS_FOR_EACH_REDUCTION(SCATTER_ROW, scatter_runs)},
     .scatter_rows = {PS_FOR_EACH_REDUCTION(SCATTER_ROW, scatter_rows)},
     .scatter_checked = {PS_FOR_EACH_REDUCTION(SCATTER_ROW, scatter_checked)},
+    .scatter_runs_checked = {PS_FOR_EACH_REDUCTION(SCATTER_ROW, scatter_runs_checked)},
     .set = {PS_FOR_EACH_SIZE(SIZE_CELL, set)},
+    .set_checked = {PS_FOR_EACH_SIZE(SIZE_CELL, set_checked)},
     .set_rows = set_rows,
     .gather = {PS_FOR_EACH_SIZE(SIZE_CELL, gather)},
+    .gather_checked = {PS_FOR_EACH_SIZE(SIZE_CELL, gather_checked)},
     .gather_rows = gather_rows,
     .copy = {PS_FOR_EACH_SIZE(SIZE_CELL, copy)},
     .swap = {PS_FOR_EACH_SIZE(SIZE_CELL, swap)},

@@ -56,15 +56,24 @@ typedef struct {
             int64_t width, int64_t ahead);
     int64_t (*scatter_checked[PS_NUM_REDUCTIONS][PS_NUM_DTYPES])(
             bool is_wide, char *target, int64_t size, const char *index,
-            const char *values, int64_t n);
+            const char *values, int64_t value_stride, int64_t n);
+    int64_t (*scatter_runs_checked[PS_NUM_REDUCTIONS][PS_NUM_DTYPES])(
+            bool is_wide, char *target, int64_t size, const char *index,
+            const char *values, int64_t value_stride, int64_t n);
     /* set.tmpl.h */
     void (*set[PS_NUM_SIZES])(char *target, const ps_list *list, const char *values,
                               int64_t value_stride);
+    int64_t (*set_checked[PS_NUM_SIZES])(bool is_wide, char *target, int64_t size,
+                                         const char *index, const char *values,
+                                         int64_t value_stride, int64_t n,
+                                         int64_t ahead);
     void (*set_rows)(char *target, const ps_list *list, const char *values,
                      int64_t value_stride, int64_t nbytes, int64_t ahead);
     /* gather.tmpl.h */
     void (*gather[PS_NUM_SIZES])(char *out, const ps_list *list, const char *a,
                                  int64_t out_stride);
+    int64_t (*gather_checked[PS_NUM_SIZES])(bool is_wide, char *out, const char *a,
+                                            int64_t size, const char *index, int64_t n);
     void (*gather_rows)(char *out, const ps_list *list, const char *a,
                         int64_t out_stride, int64_t nbytes, bool streams);
     /* pack.tmpl.h */

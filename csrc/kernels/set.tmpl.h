@@ -29,3 +29,26 @@ OF_TYPE(set)(char *restrict target, const ps_list *list, const char *restrict va
         *(T *)(target + offset[i]) = *(const T *)(values + source[i] * value_stride);
     }
 }
+
+/* The same straight from the caller's index, checked in the register: contract and
+ * result of scatter_checked. `ahead`: how many entries ahead a place is asked for, 0
+ * where the target is near; asking needs no check. */
+TEMPLATE_INLINE int64_t
+OF_TYPE(set_checked)(const bool is_wide, char *restrict target, int64_t size,
+                     const char *restrict index, const char *restrict values,
+                     int64_t value_stride, int64_t n, int64_t ahead)
+{
+    T *const at = (T *)target;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t row = counted_row(index_at(is_wide, index, i), size);
+        if (__builtin_expect((uint64_t)row >= (uint64_t)size, 0)) {
+            return i;
+        }
+        if (ahead > 0 && i + ahead < n) {
+            const int64_t next = counted_row(index_at(is_wide, index, i + ahead), size);
+            __builtin_prefetch(target + (uint64_t)next * sizeof(T), 1);
+        }
+        at[row] = *(const T *)(values + i * value_stride);
+    }
+    return n;
+}

@@ -29,6 +29,11 @@ enum {
     CACHED_BYTES = 8 << 20,
     /* Pairs ahead at which rows are asked for: 4 is too late on Zen 4, 16 no better. */
     AHEAD = 8,
+    /* The same for moves of single elements, which wait in the store buffer for lines
+     * that no load asks for: 7e6 into 121,801 float64 9.3 ms with, 12.3 without; into
+     * 1,000 0.59 with, 0.48 without (Zen 4). */
+    SET_NEAR_BYTES = 64 << 10,
+    SET_AHEAD = 32,
     /* Bytes of target per bin of a partition: half of a second-level cache for
      * elements, so that a bin is worked on inside it. */
     BIN_BYTES = 1 << 19,
@@ -327,6 +332,9 @@ ps_choose(ps_ready_call *ready, ps_choice *choice)
     choose_straight(ready, choice);
     ready->uses_runs = false;
     ready->ahead = span > NEAR_BYTES ? AHEAD : 0;
+    if (ready->call->op == PS_set && ready->split.width == 1) {
+        ready->ahead = span > SET_NEAR_BYTES ? SET_AHEAD : 0;
+    }
     if (forced != PS_ALGORITHM_automatic) {
         choose_forced(ready, forced, threads, choice);
         return;

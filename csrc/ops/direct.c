@@ -33,15 +33,19 @@ open_rooms(ps_direct *direct)
     return direct->rooms != NULL;
 }
 
-/* May the call be one checked pass: elements, a contiguous native index of the usual
- * types into a private contiguous target, values as they are or packed one by one? */
+/* May the call be one checked pass, straight from the caller's index: elements, a
+ * contiguous native index of the usual types over all of a contiguous target, values
+ * that lie or are packed one by one? The target is private, or its index has been
+ * checked: in a visible one, the pass finds nothing but what another thread changed. */
 static bool
 is_checked_pass(const ps_ready_call *ready)
 {
     const ps_scatter_call *const call = ready->call;
     const ps_address *const address = &call->address;
     const ps_index *const index = address->index;
-    if (!call->target.is_private || call->op >= PS_NUM_REDUCTIONS || ready->uses_runs ||
+    const bool is_one_by_one = call->op < PS_NUM_REDUCTIONS ||
+                               (call->op == PS_set && ps_size_of(ready->itemsize) >= 0);
+    if (!(call->target.is_private || call->is_checked) || !is_one_by_one ||
         ready->split.width != 1 || ready->split.outer_count != 1 ||
         address->ndim != 1 || address->n_index != 1 || address->mask != NULL ||
         address->mode != PS_MODE_RAISE || address->link[0] != 0) {
@@ -50,7 +54,7 @@ is_checked_pass(const ps_ready_call *ready)
     const int64_t index_size = ps_index_itemsize(index->type);
     return (index->type == PS_INDEX_i64 || index->type == PS_INDEX_i32) &&
            !index->swapped && index->strides[0] == index_size &&
-           index->step == ready->itemsize && ready->values.stride == ready->itemsize;
+           index->step == ready->itemsize;
 }
 
 ps_status

@@ -37,6 +37,7 @@ typedef struct {
     int64_t even_run;
     int64_t width_nbytes;
     bool streams;
+    bool takes_index; /* straight from the caller's index, without lists */
     int64_t entry_chunks, chunk_entries; /* entries are cut into these ... */
     int64_t outer_chunks, chunk_outers;  /* ... and outer rows into these */
 } ready_gather;
@@ -80,6 +81,38 @@ gather_list(const ready_gather *ready, char *out, const ps_list *list, const cha
         kernels->gather_rows(out, list, from, ready->entry_stride, ready->width_nbytes,
                              ready->streams);
     }
+}
+
+/* May items be moved straight from the caller's index? A contiguous native one of the
+ * usual types over all of a contiguous axis, to items side by side. */
+static bool
+takes_index(const ready_gather *ready)
+{
+    const ps_address *const address = &ready->call->address;
+    const ps_index *const index = address->index;
+    if (address->ndim != 1 || address->n_index != 1 || address->mask != NULL ||
+        address->mode != PS_MODE_RAISE || address->link[0] != 0 ||
+        ready->split.width != 1 || ready->split.outer_count != 1 ||
+        ready->entry_stride != ready->width_nbytes ||
+        ps_size_of(ready->width_nbytes) < 0) {
+        return false;
+    }
+    return (index->type == PS_INDEX_i64 || index->type == PS_INDEX_i32) &&
+           !index->swapped && index->strides[0] == ps_index_itemsize(index->type) &&
+           index->step == ready->width_nbytes;
+}
+
+static ps_status
+gather_taken(const ready_gather *ready, int64_t first, int64_t n)
+{
+    const ps_gather_call *const call = ready->call;
+    const ps_index *const index = &call->address.index[0];
+    char *const out = call->out.data + first * ready->entry_stride;
+    const int64_t done = ps_kernels()->gather_checked[ps_size_of(ready->width_nbytes)](
+            index->type == PS_INDEX_i64, out, call->source.data, index->size,
+            index->data + first * ps_index_itemsize(index->type), n);
+    normalise_entries(ready, out, done);
+    return done == n ? PS_SUCCESS : ps_fail(PS_INDEX_BAD);
 }
 
 static ps_status
@@ -127,7 +160,10 @@ gather_chunk(void *context, int64_t chunk)
         count = ps_min(room.capacity, last - at);
         count = ps_min(count, ready->even_run - at % ready->even_run);
         const ps_status status =
-                gather_block(ready, at, count, outer_first, outer_last, &room);
+                ready->takes_index
+                        ? gather_taken(ready, at, count)
+                        : gather_block(ready, at, count, outer_first, outer_last,
+                                       &room);
         if (status.code != PS_OK) {
             ps_run_fail(ready->run, status.code);
             break;
@@ -160,6 +196,7 @@ run_gather(ps_gather_call *call, ps_run *run)
     ready.width_nbytes = ready.split.width * call->source.itemsize;
     ready.even_run =
             ps_even_run(&call->address, call->out.entry_strides, &ready.entry_stride);
+    ready.takes_index = takes_index(&ready);
     cut(&ready);
     const int64_t out_nbytes =
             call->address.n * ready.split.outer_count * ready.width_nbytes;

@@ -82,6 +82,7 @@ typedef struct {
     enum ps_dtype accumulator;
     bool include_self;
     bool compensated;
+    bool is_checked; /* by ps_scatter: all of the index has been found in bounds */
 } ps_scatter_call;
 
 typedef struct {

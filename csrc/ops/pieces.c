@@ -148,12 +148,23 @@ static ps_status
 run_checked_block(const ps_ready_call *ready, int64_t first, int64_t n, char *packed)
 {
     const ps_scatter_call *const call = ready->call;
+    const ps_kernel_table *const kernels = ps_kernels();
     const ps_index *const index = &call->address.index[0];
     const bool is_wide = index->type == PS_INDEX_i64;
     const char *const values = ps_block_values(&ready->values, first, n, 0, packed);
-    const int64_t done = ps_kernels()->scatter_checked[call->op][ready->type](
-            is_wide, call->target.data, index->size,
-            index->data + first * ps_index_itemsize(index->type), values, n);
+    const char *const from = index->data + first * ps_index_itemsize(index->type);
+    const int64_t stride = ready->values.stride;
+    int64_t done;
+    if (call->op == PS_set) {
+        done = kernels->set_checked[ps_size_of(ready->itemsize)](
+                is_wide, call->target.data, index->size, from, values, stride, n,
+                ready->ahead);
+    }
+    else {
+        done = (ready->uses_runs ? kernels->scatter_runs_checked
+                                 : kernels->scatter_checked)[call->op][ready->type](
+                is_wide, call->target.data, index->size, from, values, stride, n);
+    }
     return done == n ? PS_SUCCESS : ps_fail(PS_INDEX_BAD);
 }
 

@@ -218,6 +218,7 @@ ps_scatter(ps_scatter_call *call, ps_run *run)
     }
     else {
         PS_TRY(ps_address_check(&call->address, run));
+        call->is_checked = true;
         status = run_checked(call, run);
         return status.code == PS_INDEX_BAD ? ps_fail(PS_INDEX_CHANGED) : status;
     }
