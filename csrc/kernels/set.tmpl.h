@@ -30,6 +30,29 @@ OF_TYPE(set)(char *restrict target, const ps_list *list, const char *restrict va
     }
 }
 
+/* The loop of set_checked from entry i on, as scatter_from in scatter.tmpl.h. */
+TEMPLATE_INLINE int64_t
+OF_TYPE(set_from)(const bool is_wide, const bool counts, int64_t i,
+                  char *restrict target, int64_t size, const char *restrict index,
+                  const char *restrict values, int64_t value_stride, int64_t n,
+                  int64_t ahead)
+{
+    T *const at = (T *)target;
+    for (; i < n; i++) {
+        const int64_t named = index_at(is_wide, index, i);
+        const int64_t row = counts ? counted_row(named, size) : named;
+        if (__builtin_expect((uint64_t)row >= (uint64_t)size, 0)) {
+            break;
+        }
+        if (ahead > 0 && i + ahead < n) {
+            const uint64_t next = (uint64_t)index_at(is_wide, index, i + ahead);
+            __builtin_prefetch(target + next * sizeof(T), 1);
+        }
+        at[row] = *(const T *)(values + i * value_stride);
+    }
+    return i;
+}
+
 /* The same straight from the caller's index, checked in the register: contract and
  * result of scatter_checked. `ahead`: how many entries ahead a place is asked for, 0
  * where the target is near; asking needs no check. */
@@ -38,17 +61,9 @@ OF_TYPE(set_checked)(const bool is_wide, char *restrict target, int64_t size,
                      const char *restrict index, const char *restrict values,
                      int64_t value_stride, int64_t n, int64_t ahead)
 {
-    T *const at = (T *)target;
-    for (int64_t i = 0; i < n; i++) {
-        const int64_t row = counted_row(index_at(is_wide, index, i), size);
-        if (__builtin_expect((uint64_t)row >= (uint64_t)size, 0)) {
-            return i;
-        }
-        if (ahead > 0 && i + ahead < n) {
-            const int64_t next = counted_row(index_at(is_wide, index, i + ahead), size);
-            __builtin_prefetch(target + (uint64_t)next * sizeof(T), 1);
-        }
-        at[row] = *(const T *)(values + i * value_stride);
-    }
-    return n;
+    const int64_t done = OF_TYPE(set_from)(is_wide, false, 0, target, size, index,
+                                           values, value_stride, n, ahead);
+    return done == n ? n
+                     : OF_TYPE(set_from)(is_wide, true, done, target, size, index,
+                                         values, value_stride, n, ahead);
 }
