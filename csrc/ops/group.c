@@ -3,7 +3,7 @@
  * A word holds a key and its place, so that sorting words by their upper half alone is
  * stable and leaves the places beside the keys: 8 bits a pass, as many passes as the
  * keys have bytes. Keys of more than 32 bits, and short lists, which no pass over 256
- * counters repays, are sorted by comparison.
+ * counters repays, are sorted by comparison, in memory of their own.
  * A textbook sort: few comments.
  */
 #include "ops/group.h"
@@ -88,14 +88,11 @@ sort_by_digit(const uint64_t *restrict from, uint64_t *restrict to, int64_t n,
     }
 }
 
-static ps_status
+/* The words live in the caller's two arrays: sorting takes no memory of its own. */
+static void
 rank_by_radix(int64_t *key, int64_t n, int64_t bound, ranking *ranks)
 {
-    uint64_t *const words = ps_scratch_get(2 * n * (int64_t)sizeof(uint64_t));
-    if (words == NULL) {
-        return ps_fail(PS_NO_MEMORY);
-    }
-    uint64_t *from = words, *to = words + n;
+    uint64_t *from = (uint64_t *)key, *to = (uint64_t *)ranks->distinct;
     int64_t count = 0;
     for (int64_t i = 0; i < n; i++) {
         if (key[i] >= 0) {
@@ -108,11 +105,16 @@ rank_by_radix(int64_t *key, int64_t n, int64_t bound, ranking *ranks)
         from = to;
         to = other;
     }
-    for (int64_t i = 0; i < count; i++) {
-        key[from[i] & UINT32_MAX] = next_rank(ranks, (int64_t)(from[i] >> 32));
+    uint64_t *const words = (uint64_t *)ranks->distinct;
+    if (from != words) {
+        memcpy(words, from, (size_t)count * sizeof(uint64_t));
     }
-    ps_scratch_put(words, 2 * n * (int64_t)sizeof(uint64_t));
-    return PS_SUCCESS;
+    memset(key, 0xff, (size_t)n * sizeof(int64_t)); /* -1 for those left out */
+    for (int64_t i = 0; i < count; i++) {
+        /* Read before its place is written: no rank is beyond i. */
+        const uint64_t word = words[i];
+        key[word & UINT32_MAX] = next_rank(ranks, (int64_t)(word >> 32));
+    }
 }
 
 ps_status
@@ -121,9 +123,13 @@ ps_rank_keys(int64_t *key, int64_t n, int64_t bound, int64_t *distinct,
 {
     ranking ranks = {distinct, 0};
     const bool fits = bound <= (int64_t)1 << 32 && n <= (int64_t)1 << 32;
-    const ps_status status = fits && n >= RADIX_FROM
-                                     ? rank_by_radix(key, n, bound, &ranks)
-                                     : rank_by_comparison(key, n, &ranks);
+    ps_status status = PS_SUCCESS;
+    if (fits && n >= RADIX_FROM) {
+        rank_by_radix(key, n, bound, &ranks);
+    }
+    else {
+        status = rank_by_comparison(key, n, &ranks);
+    }
     *n_distinct = ranks.n;
     return status;
 }
