@@ -266,6 +266,33 @@ def test_disjoint_parts_of_one_array_are_exact():
     assert np.array_equal(whole, np.tile(3 * EXPECTED, (8, 1)))
 
 
+UPDATES = [
+    lambda out, at: ps.add_at(out, at, 1.0),
+    lambda out, at: ps.scatter(out, at, np.ones(len(at)), op="add", out=out),
+    lambda out, at: ps.scatter(out, at, 1, op="add", compensated=True, out=out),
+    lambda out, at: ps.scatter_nd(out, at[:, None], 1, op="add", out=out),
+]
+
+
+@pytest.mark.parametrize("update", UPDATES)
+@pytest.mark.parametrize("dtype", ["f8", ">f4", "f2"])
+def test_interleaved_elements_of_one_array_are_exact(update, dtype):
+    """What a call does not name, it does not write: other threads may be at it."""
+    size, callers, calls = 64, 4, 40
+    out = np.zeros(size, dtype)
+
+    def work(caller):
+        at = np.tile(np.arange(caller, size, callers), 400)
+        for _ in range(calls):
+            update(out, at)
+            ps.scatter(out, at[: size // callers], 0, out=out)
+        update(out, at)
+
+    with ThreadPoolExecutor(callers) as pool:
+        list(pool.map(work, range(callers)))
+    assert (out == 400).all()
+
+
 def test_sources_are_shared():
     source = np.arange(SIZE * 4.0).reshape(SIZE, 4)
     right = source[INDEX]

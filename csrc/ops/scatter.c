@@ -1,12 +1,11 @@
 /* The scatter op: what a call goes through from checked arguments to changed memory.
  *
  *   check    every index, before the first byte that the caller can see is written;
- *            skipped where nobody can see it (a fresh result, a private copy) and where
- *            the whole index fits into one list, which is complete before it is applied
+ *            skipped where nobody can see it (a fresh result) and where the whole index
+ *            fits into one list, which is complete before it is applied
  *   prefill  destinations whose old value takes no part get the op's identity
  *   stage    wide accumulators, means and strange targets work in rows of their own
- *   direct   everything else: choose.c splits the work into pieces, each run by a
- * thread
+ *   direct   everything else: choose.c splits the work into pieces, one for a thread
  *
  * Order: an element meets its values in C order of the index, from left to right, on
  * top of what it holds; pieces and algorithms cannot change that, so neither can the
@@ -24,11 +23,6 @@
 #include "ops/stage.h"
 
 enum {
-    /* A visible target up to this is copied, filled in one checked pass and copied back
-     * when the index has at least four times its bytes: 7e6 into 121,801 float64 takes
-     * 10.6 ms, reading the index twice 12.3 (Zen 4). Beyond it the copy leaves the
-     * second-level cache. */
-    COPIED_BYTES = 1 << 20,
     /* Calls up to this stay in one piece and one list. */
     ONE_LIST_BYTES = 256 << 10
 };
@@ -104,51 +98,6 @@ run_checked(ps_scatter_call *call, ps_run *run)
     return run_passes(call, &fill.call, run);
 }
 
-/* Bytes of a target that is one contiguous C-ordered piece as the call sees it: a
- * single index over its first axis, rows behind it. 0 for any other. */
-static int64_t
-contiguous_nbytes(const ps_scatter_call *call)
-{
-    const ps_rows *const rows = &call->rows;
-    if (call->address.n_index != 1 || call->target.swapped) {
-        return 0;
-    }
-    for (int i = 0; i < call->address.ndim; i++) {
-        if (call->address.link[i] != 0) {
-            return 0;
-        }
-    }
-    int64_t nbytes = call->target.itemsize;
-    for (int i = rows->ndim - 1; i >= 0; i--) {
-        if (rows->shape[i] != 1 && rows->target_strides[i] != nbytes) {
-            return 0;
-        }
-        nbytes *= rows->shape[i];
-    }
-    return call->address.index[0].step == nbytes ? nbytes * call->address.index[0].size
-                                                 : 0;
-}
-
-/* The checked pass over a private copy of a small target. */
-static ps_status
-run_on_copy(ps_scatter_call *call, int64_t nbytes, ps_run *run)
-{
-    char *const visible = call->target.data;
-    char *const copy = ps_scratch_get(nbytes);
-    if (copy == NULL) {
-        return ps_fail(PS_NO_MEMORY);
-    }
-    memcpy(copy, visible, (size_t)nbytes);
-    call->target.data = copy;
-    call->target.is_private = true;
-    const ps_status status = run_checked(call, run);
-    if (status.code == PS_OK) {
-        memcpy(visible, copy, (size_t)nbytes);
-    }
-    ps_scratch_put(copy, nbytes);
-    return status;
-}
-
 /* Is the whole call one list that a single piece makes before it writes? Then the list
  * is the check. Small enough for choose.c to leave it in one piece. */
 static bool
@@ -211,12 +160,8 @@ ps_scatter(ps_scatter_call *call, ps_run *run)
     if (call->address.n == 0 || row_count == 0) {
         return ps_address_check(&call->address, run);
     }
-    const int64_t nbytes = contiguous_nbytes(call);
     if (call->target.is_private || is_one_list(call, row_count)) {
         status = run_checked(call, run);
-    }
-    else if (nbytes > 0 && nbytes <= COPIED_BYTES && nbytes <= call->address.n * 2) {
-        status = run_on_copy(call, nbytes, run);
     }
     else {
         PS_TRY(ps_address_check(&call->address, run));
