@@ -1,8 +1,8 @@
 """Rewrites the README's table of measurements: ``python -m benchmarks.report``.
 
-All workloads of bench_scatter and bench_gather run against NumPy, on one thread and on
-all; the table goes between two marker comments in README.md. Nothing is left out, the
-slower calls least of all.
+All workloads of the families' benchmarks run against NumPy, on one thread and on all;
+the table goes between two marker comments in README.md. Nothing is left out, the slower
+calls least of all.
 """
 
 import argparse
@@ -11,13 +11,13 @@ import sys
 from pathlib import Path
 
 import pyscatter as ps
-from benchmarks import bench_gather, bench_scatter
+from benchmarks import bench_gather, bench_nonzero, bench_scatter
 from benchmarks.harness import print_record, restart_clean, run
 from pyscatter.bench import OURS, describe
 
 BEGIN = "<!-- benchmark table: begin (written by benchmarks/report.py) -->"
 END = "<!-- benchmark table: end -->"
-WORKLOADS = bench_scatter.WORKLOADS + bench_gather.WORKLOADS
+WORKLOADS = bench_scatter.WORKLOADS + bench_gather.WORKLOADS + bench_nonzero.WORKLOADS
 
 
 def measure_all(workloads, scale, threads, seconds=3.0):

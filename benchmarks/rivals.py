@@ -92,6 +92,18 @@ def torch_take(problem):
     return {"torch.index_select": Way(call, out)}
 
 
+def torch_nonzero(problem):
+    torch = load("torch")
+    flat = torch.from_numpy(problem.a).reshape(-1)
+    return {"torch.nonzero": Way(lambda: torch.nonzero(flat)[:, 0].numpy())}
+
+
+def torch_argwhere(problem):
+    torch = load("torch")
+    tensor = torch.from_numpy(problem.a)
+    return {"torch.nonzero": Way(lambda: torch.nonzero(tensor).numpy())}
+
+
 # ---------------------------------------------------------------- numba
 
 
@@ -247,5 +259,7 @@ MAKERS = {
         ("jax", jax_max),
         ("numpy_groupies", partial(groupies_aggregate, function="max")),
     ),
+    "nonzero": (("torch", torch_nonzero),),
+    "argwhere": (("torch", torch_argwhere),),
     "take": (("torch", torch_take), ("numba", numba_take)),
 }

@@ -4,6 +4,7 @@ Public names only; each module documents its family.
 """
 
 from pyscatter.gather import gather, gather_along_axis, gather_at, gather_nd
+from pyscatter.nonzero import argwhere, count_nonzero, flatnonzero, nonzero
 from pyscatter.scatter import (
     add_at,
     bitwise_and_at,
@@ -28,15 +29,20 @@ from pyscatter.threads import (
     set_num_threads,
     show_config,
 )
+from pyscatter.where import apply_where, gather_where, scatter_where, where
 
 __version__ = "0.1.0"
 
 __all__ = [
     "add_at",
+    "apply_where",
+    "argwhere",
     "bitwise_and_at",
     "bitwise_or_at",
     "bitwise_xor_at",
+    "count_nonzero",
     "divide_at",
+    "flatnonzero",
     "floor_divide_at",
     "fmax_at",
     "fmin_at",
@@ -44,16 +50,20 @@ __all__ = [
     "gather_along_axis",
     "gather_at",
     "gather_nd",
+    "gather_where",
     "get_num_threads",
     "maximum_at",
     "minimum_at",
     "multiply_at",
+    "nonzero",
     "num_threads",
     "scatter",
     "scatter_along_axis",
     "scatter_at",
     "scatter_nd",
+    "scatter_where",
     "set_num_threads",
     "show_config",
     "subtract_at",
+    "where",
 ]

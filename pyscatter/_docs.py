@@ -16,6 +16,9 @@ PARTS = {
     "where": """where : array_like of bool, optional
         Which entries take part; broadcasts to {entries}. The others are not even
         validated.""",
+    "mask": """mask : array_like of bool
+        Covers all axes of `a` or the first of them, or has as many axes, of which those
+        of length 1 broadcast.""",
     "mode": """mode : {"raise", "drop", "clip", "wrap"}, optional
         What an index out of bounds does. "raise" (default) counts negative indices from
         the end and raises IndexError beyond that; the other modes read an index as it
@@ -72,6 +75,28 @@ PARTS = {
 
     *Cost*: one pass over index and values, and one over the touched part of the target;
     at most 16 bytes of work memory per index beside a wide accumulator.""",
+    "condition": """a : array_like
+        Of any dtype and layout. Numbers are true unless they are zero: NaN and NaT are,
+        -0.0 is not; of strings, records and objects NumPy says which are.""",
+    "places_size": """size : int, optional
+        The number of places to give: surplus ones are cut, missing ones filled. By
+        default as many as there are.
+    fill_value : int, optional
+        The coordinate that fills missing places.""",
+    "places_raises": """TypeError
+        A masked array, StringDType, or a `size` or `fill_value` that is not an integer.
+    OverflowError
+        `size` or `fill_value` does not fit in 64 bits.""",
+    "places_notes": """Notes
+    -----
+    *Order and duplicates*: C order of `a`, whatever its layout; no place comes twice.
+
+    *Determinism*: the same for any number of threads and any CPU level.
+
+    *Derivatives*: none; places are integers.
+
+    *Cost*: one read of `a` and one write of the result, which is made in its exact
+    size; a bit of work memory for each element.""",
     "gather_out": """out : ndarray, optional
         Receives the result; same-kind casting.""",
     "gather_raises": """Raises

@@ -25,9 +25,18 @@ def _where_options(axis, batch_dims, where):
     return options
 
 
+def masked(mask, shape):
+    """A mask with an entry for each element of an array of this shape."""
+    mask = np.asarray(mask)
+    rest = (1,) * (len(shape) - mask.ndim)
+    return np.broadcast_to(mask.reshape(mask.shape + rest), shape)
+
+
 def _positions(form, array, index, mode, options):
     """Flat positions of the elements that the call names; -1 for none."""
     numbers = np.arange(array.size, dtype=np.intp).reshape(array.shape)
+    if form == "where":
+        return np.where(masked(options["where"], array.shape), numbers, -1)
     if mode == "drop":
         mode = "fill"
     return FORMS[form][1](numbers, index, mode=mode, fill_value=-1, **options)
@@ -142,3 +151,13 @@ def scatter_flat(
     )
     out[...] = flat
     return out
+
+
+def truth_of(a):
+    """Return as bools which elements of strings, records or objects are true.
+
+    The copy holds its objects, so that their own code may do to `a` what it likes.
+    """
+    truth = np.zeros(a.shape, bool)
+    truth.reshape(-1)[np.flatnonzero(a.copy())] = True
+    return truth

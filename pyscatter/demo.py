@@ -2,10 +2,10 @@
 
 The sources of the Python standard library are split into tokens and every distinct
 token gets a number. From there on all is indexed updates: counting, a token-by-file
-matrix, first and last occurrence, maxima by group, the lookup of rows of an embedding
-table and the update of its rows by gradients. Each step is done in NumPy and by
-pyscatter, the answers are compared, and a table shows both times. Reading, splitting
-and numbering is plain Python and no part of any time in the table.
+matrix, first and last occurrence, maxima by group, places and weights under a mask, the
+lookup of rows of an embedding table and the update of its rows by gradients. Each step
+is done in NumPy and by pyscatter, the answers are compared, and a table shows both
+times. Reading, splitting and numbering is plain Python and no part of any time there.
 """
 
 import argparse
@@ -31,6 +31,8 @@ TOKEN = re.compile(r"[^\W\d]\w*|\d[\w.]*|[^\w\s]").findall
 WIDTH = 64
 # A matrix of all tokens by all files would have 200 million cells, nearly all zero.
 FREQUENT = 4096
+# A share of the stream from which a token counts as frequent: about 200 of them.
+FREQUENT_SHARE = 1e-4
 # Rows of one training step: 8 MiB of gradients.
 BATCH = 32_768
 
@@ -143,11 +145,16 @@ def occurrences(corpus):
     return Step("occurrences of each token", ways)
 
 
-def most_frequent(corpus):
-    """The numbers of the most frequent tokens, the most frequent first."""
+def counts_of(corpus):
+    """How often each token occurs."""
     counts = np.zeros(len(corpus.words), np.int64)
     ps.add_at(counts, corpus.token, 1)
-    return np.argsort(-counts, kind="stable")[:FREQUENT]
+    return counts
+
+
+def most_frequent(corpus):
+    """The numbers of the most frequent tokens, the most frequent first."""
+    return np.argsort(-counts_of(corpus), kind="stable")[:FREQUENT]
 
 
 def token_by_file(corpus, frequent):
@@ -233,6 +240,47 @@ def longest_line(corpus):
     }
     check = partial(find_fault, corpus.longest)
     return Step("longest line of each file", ways, check)
+
+
+def used_once(corpus):
+    """Where in the stream the tokens stand that occur nowhere else: a sparse mask."""
+    once = ps.gather(counts_of(corpus), corpus.token) == 1
+    ways = {
+        "np.flatnonzero": Way(partial(np.flatnonzero, once)),
+        "m.nonzero": Way(lambda: once.nonzero()[0]),
+        OURS: Way(partial(ps.flatnonzero, once)),
+    }
+    return Step("places of tokens used once", ways)
+
+
+def subsampling(corpus):
+    """Weights of the stream's tokens, smaller where the token is frequent.
+
+    A masked product, as in training on text of which half is a handful of tokens.
+    """
+    share = ps.gather(counts_of(corpus), corpus.token) / len(corpus.token)
+    frequent = share > FREQUENT_SHARE
+    factor = np.sqrt(FREQUENT_SHARE / share).astype(np.float32)
+
+    def by_ufunc(weight):
+        weight.fill(1)
+        np.multiply(weight, factor, out=weight, where=frequent)
+
+    def by_index(weight):
+        weight.fill(1)
+        weight[frequent] *= factor[frequent]
+
+    def by_scatter(weight):
+        weight.fill(1)
+        ps.scatter_where(weight, frequent, factor, op="mul", out=weight)
+
+    new = partial(np.empty, len(corpus.token), np.float32)
+    ways = {
+        "np.multiply(where=)": into(by_ufunc, new()),
+        "w[m] *= f[m]": into(by_index, new()),
+        OURS: into(by_scatter, new()),
+    }
+    return Step("weights of frequent tokens scaled", ways)
 
 
 def embedding(corpus):
@@ -354,6 +402,8 @@ def run_steps(corpus):
         answer(first_file(corpus)),
         answer(last_file(corpus)),
         answer(longest_line(corpus)),
+        answer(used_once(corpus)),
+        answer(subsampling(corpus)),
         answer(lookup(table, frequent)),
         answer(gradient_step(table, corpus)),
     ]

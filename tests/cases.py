@@ -363,6 +363,63 @@ def drawer(rng, mode="raise", dtype=np.int64, layout="c"):
     return draw
 
 
+# --- masks ----------------------------------------------------------------------------
+
+
+def one_true(rng, n):
+    """Return a mask with one true entry, if there is any entry."""
+    return np.arange(n) == rng.integers(0, max(n, 1))
+
+
+def mask_runs(rng, n):
+    """Return a mask in runs, whole blocks of 64 entries among them."""
+    lengths = rng.integers(1, 200, n + 1)
+    return np.repeat(np.arange(n + 1) % 2 == 0, lengths)[:n]
+
+
+MASKS = {
+    "none": lambda rng, n: np.zeros(n, bool),
+    "one": one_true,
+    "sparse": lambda rng, n: rng.random(n) < 0.01,
+    "half": lambda rng, n: rng.random(n) < 0.5,
+    "most": lambda rng, n: rng.random(n) < 0.99,
+    "all": lambda rng, n: np.ones(n, bool),
+    "runs": mask_runs,
+    "alternating": lambda rng, n: np.arange(n) % 2 == 1,
+}
+# Around the 64 entries that kernels test at once, and the blocks that ops work in.
+MASK_SIZES = (
+    *range(18),
+    *(64 * k + d for k in (1, 2, 8, 16) for d in (-1, 0, 1)),
+    *(k + d for k in (2048, 4096, 8192, 16384, 65536) for d in (-1, 0, 1)),
+)
+
+
+def random_mask(rng, kind, shape):
+    """Return a mask of `shape`; kinds are those of MASKS."""
+    n = int(np.prod(shape))
+    return np.asarray(MASKS[kind](rng, n), bool).reshape(shape)
+
+
+# What masks of a shape mean in arrays of another: {name: (array, mask)}.
+MASK_FORMS = {
+    "line": ((9,), (9,)),
+    "whole": ((4, 5), (4, 5)),
+    "long": ((3, 2, 50), (3, 2, 50)),
+    "prefix": ((4, 3, 2), (4,)),
+    "prefix of two": ((4, 3, 2), (4, 3)),
+    "prefix of none": ((3, 4), ()),
+    "columns": ((4, 5), (1, 5)),
+    "rows": ((4, 5), (4, 1)),
+    "middle": ((2, 3, 4), (2, 1, 4)),
+    "one for all": ((4, 5), (1, 1)),
+    "no axes": ((), ()),
+    "nothing": ((0, 3), (0, 3)),
+    "nothing in rows": ((3, 0), (3,)),
+    "nothing to spread": ((0, 3), (1, 3)),
+}
+
+
 # --- comparison -----------------------------------------------------------------------
 
 

@@ -5,10 +5,18 @@ and the tables and the gate say what was measured. Nothing here looks at a clock
 import numpy as np
 import pytest
 
-from benchmarks import bench_gather, bench_scatter, gate, harness, report, rivals
+from benchmarks import (
+    bench_gather,
+    bench_nonzero,
+    bench_scatter,
+    gate,
+    harness,
+    report,
+    rivals,
+)
 from pyscatter import bench
 
-SUITES = (bench_scatter.SUITE, bench_gather.SUITE)
+SUITES = (bench_scatter.SUITE, bench_gather.SUITE, bench_nonzero.SUITE)
 SUITE_WORKLOADS = [w for suite in SUITES for w in suite.workloads]
 TINY = 300
 

@@ -31,7 +31,7 @@ def test_the_command_prints_every_step_and_succeeds():
     result = run_demo("--limit", str(FILES))
     assert result.returncode == 0, result.stderr
     assert f"{FILES} files" in result.stdout
-    assert "7 of 7 answers equal NumPy's bit for bit" in result.stdout
+    assert "9 of 9 answers equal NumPy's bit for bit" in result.stdout
     assert "WRONG" not in result.stdout
     for step in ("occurrences", "matrix", "first file", "last file", "longest line"):
         assert result.stdout.count(step) == 1
@@ -109,7 +109,7 @@ def test_a_wrong_answer_of_pyscatter_fails_the_command(monkeypatch, capsys):
     monkeypatch.setattr(demo.ps, "maximum_at", wrong)
     assert demo.main(["--limit", "5"]) == 1
     out = capsys.readouterr().out
-    assert "6 of 7 answers" in out
+    assert "8 of 9 answers" in out
     assert "WRONG: 1 of 5 elements differ, the first at (4,)" in out
 
 

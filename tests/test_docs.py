@@ -1,11 +1,15 @@
-"""Docstrings: every public function has all sections, and every example runs."""
+"""Docstrings: every public function has all sections, and every example runs. The stub
+of the C module names what it has, with the parameters that it has."""
 
+import ast
 import doctest
 import inspect
+import pathlib
 
 import pytest
 
 import pyscatter as ps
+from pyscatter import _core
 
 FUNCTIONS = sorted(set(ps.__all__))
 SECTIONS = ("Parameters", "Returns", "Raises", "See Also", "Examples")
@@ -37,3 +41,38 @@ def test_signatures_name_every_parameter(name):
     text = inspect.getdoc(function)
     for parameter in inspect.signature(function).parameters:
         assert f"\n{parameter} : " in text, f"{name} does not document {parameter}"
+
+
+def stub_of_core():
+    """Return the names of the stub, and the signature of each function in it."""
+    path = pathlib.Path(ps.__file__).with_name("_core.pyi")
+    nodes = ast.parse(path.read_text(encoding="utf-8")).body
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
+    variables = [n.target.id for n in nodes if isinstance(n, ast.AnnAssign)]
+    return {node.name: node.args for node in functions}, set(variables)
+
+
+def test_stub_names_all_of_the_module():
+    functions, variables = stub_of_core()
+    names = {name for name in dir(_core) if not name.startswith("__")}
+    assert names - set(functions) <= variables and set(functions) <= names
+
+
+def default_of(parameter):
+    return None if parameter.default is parameter.empty else repr(parameter.default)
+
+
+@pytest.mark.parametrize("name", sorted(stub_of_core()[0]))
+def test_stub_has_the_parameters_of_the_module(name):
+    function = getattr(_core, name)
+    if function.__text_signature__ is None:
+        return  # a hook, called by position
+    args = stub_of_core()[0][name]
+    found = [(a.arg, "positional") for a in args.args]
+    found += [(a.arg, "keyword") for a in args.kwonlyargs]
+    given = [*args.defaults, *args.kw_defaults]
+    defaults = [None if d is None else repr(ast.literal_eval(d)) for d in given]
+    parameters = list(inspect.signature(function).parameters.values())
+    kinds = {inspect.Parameter.KEYWORD_ONLY: "keyword"}
+    assert found == [(p.name, kinds.get(p.kind, "positional")) for p in parameters]
+    assert defaults == [default_of(p) for p in parameters][-len(given) :] or not given

@@ -2,17 +2,18 @@
 
 Every allocation of every kind of call is refused in turn, by a preloaded shim: the call
 ends in MemoryError with its target untouched, or in the right answer. And no call,
-neither one that returns nor one that raises, keeps a block or a reference.
+neither one that returns nor one that raises, keeps a block or a reference. And no call
+looks beyond its arrays, or at what its mask leaves out.
 """
 
 import pytest
 
-from tests.isolated import leak_cases, memory_cases
+from tests.isolated import leak_cases, memory_cases, page_cases
 from tests.isolated.children import listing, run_cases, run_script, sanitized
 from tests.isolated.shim import build
 
 # Groups whose calls are few and quick enough for the quick run.
-QUICK = {"small", "address space", "failures"}
+QUICK = {"small", "address space", "address space of masks", "failures"}
 
 
 def marked(groups):
@@ -54,5 +55,12 @@ def test_refused_while_loading(shim):
 @pytest.mark.parametrize("group", marked(leak_cases.GROUPS))
 def test_nothing_stays(shim, group):
     ended, complaints = run_cases("leak_cases", group, seconds=120, **shim)
+    assert not complaints, listing(complaints)
+    assert ended > 0
+
+
+@pytest.mark.parametrize("group", page_cases.GROUPS)
+def test_forbidden_pages(group):
+    ended, complaints = run_cases("page_cases", group, seconds=100)
     assert not complaints, listing(complaints)
     assert ended > 0

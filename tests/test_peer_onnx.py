@@ -1,4 +1,4 @@
-"""ONNX's published scatter and gather cases, answered by pyscatter."""
+"""ONNX's published scatter, gather and condition cases, answered by pyscatter."""
 
 from collections import Counter
 
@@ -21,6 +21,9 @@ EXPECTED = {
     "GatherND": 3,
     "GatherElements": 3,
     "Gather": 4,
+    "Where": 2,
+    "Compress": 4,
+    "NonZero": 1,
     "TensorScatter": 3 if onnx.defs.has("TensorScatter") else 0,
 }
 

@@ -250,6 +250,24 @@ def add_many(target, calls):
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
+def test_conditions_from_many_threads(threads):
+    mask = INDEX % 3 == 0
+    right = [np.where(mask, INDEX, -1), np.flatnonzero(mask), INDEX[mask]]
+
+    def call(number):
+        results = [
+            ps.where(mask, INDEX, -1),
+            ps.flatnonzero(mask),
+            ps.gather_where(INDEX, mask),
+        ]
+        return all(map(np.array_equal, results, right))
+
+    ps.set_num_threads(threads)
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(call, range(30)))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
 def test_targets_of_their_own_are_exact(threads):
     targets = [np.zeros(SIZE) for _ in range(8)]
     ps.set_num_threads(threads)
@@ -371,6 +389,9 @@ def test_other_threads_run_during_a_call(threads):
     with ps.num_threads(threads):
         assert ticks_during(lambda: ps.add_at(a, index, 1.0)) > 0
         assert ticks_during(lambda: ps.gather(a, index)) > 0
+        assert ticks_during(lambda: ps.where(index, 1.0, index)) > 0
+        assert ticks_during(lambda: ps.argwhere(index)) > 0
+        assert ticks_during(lambda: ps.gather_where(index, index > 9)) > 0
     assert ticks_during(lambda: [0] * 100_000) == 0
 
 
@@ -423,6 +444,12 @@ def test_signals():
 @ON_PURPOSE
 def test_arrays_rewritten_meanwhile():
     assert children("race_cases", "races", seconds=100) == ""
+
+
+@ON_PURPOSE
+@pytest.mark.slow
+def test_masks_rewritten_meanwhile():
+    assert children("race_cases", "mask races", seconds=100) == ""
 
 
 @ON_PURPOSE

@@ -38,7 +38,8 @@ ps_level_available(enum ps_level level)
         case PS_LEVEL_avx512:
             return avx512;
         case PS_LEVEL_avx512vbmi2:
-            return avx512 && __builtin_cpu_supports("avx512vbmi2");
+            return avx512 && __builtin_cpu_supports("avx512vbmi") &&
+                   __builtin_cpu_supports("avx512vbmi2");
         default:
             return true;
     }

@@ -13,6 +13,14 @@ typedef uint64_t move8 MOVE_TYPE;
 typedef struct {
     uint64_t low, high;
 } MOVE_PAIR move16;
+
+/* In #if: of how many numbers does a value of T consist? */
+#define PARTS_OF_move1 1
+#define PARTS_OF_move2 1
+#define PARTS_OF_move4 1
+#define PARTS_OF_move8 1
+#define PARTS_OF_move16 2
+#define PARTS_OF_T PASTE2(PARTS_OF, T)
 #endif
 
 #define T move1

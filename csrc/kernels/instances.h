@@ -1,7 +1,7 @@
 /* Stamps, for one CPU level, the named instances of every template and the table of
- * pointers to them. ISA is set by the including isa_<level>.c, inside its target
- * region; this is the only file that knows all templates. Names: family, op, dtype,
- * ISA. */
+ * pointers to them (table.h). ISA is set by the including isa_<level>.c, inside its
+ * target region; this is the only file that knows all templates. Names: family, op,
+ * dtype, ISA. */
 #include "base/tables.h"
 #include "kernels/kernels.h"
 #include "kernels/template.h"
@@ -9,6 +9,7 @@
 #include "kernels/checked.h"
 #include "kernels/half.h"
 #include "kernels/list.h"
+#include "kernels/mask.h"
 #include "kernels/partition.h"
 #include "kernels/real.h"
 #include "kernels/rows.h"
@@ -21,12 +22,22 @@
 #include "kernels/foreach_dtype.h"
 #define TEMPLATE "kernels/set.tmpl.h"
 #include "kernels/foreach_size.h"
+#include "kernels/lanes.h"
+#define TEMPLATE "kernels/where.tmpl.h"
+#include "kernels/foreach_size.h"
+#define TEMPLATE "kernels/masked.tmpl.h"
+#include "kernels/foreach_dtype.h"
 #define TEMPLATE "kernels/gather.tmpl.h"
 #include "kernels/foreach_size.h"
 #define TEMPLATE "kernels/copy.tmpl.h"
 #include "kernels/foreach_size.h"
 #define TEMPLATE "kernels/pack.tmpl.h"
 #include "kernels/foreach_real.h"
+#define TEMPLATE "kernels/truth.tmpl.h"
+#include "kernels/foreach_size.h"
+#define T i64
+#include "kernels/nonzero.tmpl.h"
+#undef T
 
 #define NAME_(family, op, dtype, isa) family##_##op##_##dtype##_##isa
 #define NAME__(family, op, dtype, isa) NAME_(family, op, dtype, isa)
@@ -58,7 +69,11 @@ enum {
                                               int64_t width, int64_t ahead)             \
     { scatter_rows_##dtype(PS_##op, target, list, values, value_stride, width, ahead); }    \
     CHECKED_INSTANCE(scatter_checked, op, dtype)                                        \
-    CHECKED_INSTANCE(scatter_runs_checked, op, dtype)
+    CHECKED_INSTANCE(scatter_runs_checked, op, dtype)                                   \
+    static void NAME(masked, op, dtype)(char *target, const char *mask, const char *values, \
+                                        bool is_one, int64_t n)                             \
+    { if (is_one) { masked_##dtype(PS_##op, target, mask, values, true, n); }               \
+      else { masked_##dtype(PS_##op, target, mask, values, false, n); } }
 #define SCATTER_OP(op, kinds, ...) PS_FOR_EACH_DTYPE(SCATTER_INSTANCES, op)
 PS_FOR_EACH_REDUCTION(SCATTER_OP, ~)
 
@@ -91,7 +106,27 @@ PS_FOR_EACH_REDUCTION(SCATTER_OP, ~)
     { copy_move##size(false, to, to_stride, from, from_stride, n); }                    \
     static void NAME(swap, move, size)(char *to, int64_t to_stride, const char *from,   \
                                        int64_t from_stride, int64_t n)                  \
-    { copy_move##size(true, to, to_stride, from, from_stride, n); }
+    { copy_move##size(true, to, to_stride, from, from_stride, n); }                     \
+    static void NAME(truth, move, size)(char *to, const char *from, int64_t stride,     \
+                                        int64_t n, const char *bits)                    \
+    { truth_move##size(to, from, stride, n, bits); }                                    \
+    static void NAME(where, move, size)(char *out, const char *mask, const char *x,     \
+                                        const char *y, bool x_one, bool y_one,          \
+                                        int64_t n, bool streams)                        \
+    { if (x_one && y_one) { where_move##size(out, mask, x, y, true, true, n, streams); }    \
+      else if (x_one) { where_move##size(out, mask, x, y, true, false, n, streams); }       \
+      else if (y_one) { where_move##size(out, mask, x, y, false, true, n, streams); }       \
+      else { where_move##size(out, mask, x, y, false, false, n, streams); } }               \
+    static void NAME(where_set, move, size)(char *target, const char *mask,             \
+                                            const char *values, bool is_one, int64_t n) \
+    { if (is_one) { where_set_move##size(target, mask, values, true, n); }              \
+      else { where_set_move##size(target, mask, values, false, n); } }                  \
+    static int64_t NAME(compress, move, size)(char *out, const char *a, const char *mask,   \
+                                              int64_t n, int64_t room)                      \
+    { return compress_move##size(out, a, mask, n, room); }                                  \
+    static int64_t NAME(truth_words, move, size)(uint64_t *word, const char *from,      \
+                                                 int64_t n, const char *bits)           \
+    { return truth_words_move##size(word, from, n, bits); }
 PS_FOR_EACH_SIZE(SIZE_INSTANCES, ~)
 #define SIZE_CELL(size, family, ...) [PS_SIZE_##size] = NAME(family, move, size),
 
@@ -113,35 +148,20 @@ PS_FOR_EACH_REAL(CAST_INSTANCES, ~)
 
 #define INDEX_CELL(type, family, ...) [PS_INDEX_##type] = family##_##type,
 
+static int64_t NAME(positions, places, i64)(int64_t *to, const uint64_t *word,
+                                            int64_t n_words, int64_t base, int64_t room)
+{ return positions_i64(to, word, n_words, base, room); }
+static void NAME(split, places, i64)(int64_t *list, int64_t *remainder, int64_t step,
+                                     int64_t n, int64_t add, int64_t size)
+{ split_i64(list, remainder, step, n, add, size); }
+
 #define TABLE_(isa) ps_kernels_##isa
 #define TABLE(isa) TABLE_(isa)
-const ps_kernel_table TABLE(ISA) = {
-    .scan = {PS_FOR_EACH_INDEX(INDEX_CELL, scan)},
-    .rows = {PS_FOR_EACH_INDEX(INDEX_CELL, rows)},
-    .place = {PS_FOR_EACH_INDEX(INDEX_CELL, place)},
-    .list_place = list_place,
-    .list_shift = list_shift,
-    .list_ramp = list_ramp,
-    .list_keep = list_keep,
-    .list_filter = list_filter,
-    .scatter = {PS_FOR_EACH_REDUCTION(SCATTER_ROW, scatter)},
-    .scatter_runs = {PS_FOR_EACH_REDUCTION(SCATTER_ROW, scatter_runs)},
-    .scatter_rows = {PS_FOR_EACH_REDUCTION(SCATTER_ROW, scatter_rows)},
-    .scatter_checked = {PS_FOR_EACH_REDUCTION(SCATTER_ROW, scatter_checked)},
-    .scatter_runs_checked = {PS_FOR_EACH_REDUCTION(SCATTER_ROW, scatter_runs_checked)},
-    .set = {PS_FOR_EACH_SIZE(SIZE_CELL, set)},
-    .set_checked = {PS_FOR_EACH_SIZE(SIZE_CELL, set_checked)},
-    .set_rows = set_rows,
-    .gather = {PS_FOR_EACH_SIZE(SIZE_CELL, gather)},
-    .gather_checked = {PS_FOR_EACH_SIZE(SIZE_CELL, gather_checked)},
-    .gather_rows = gather_rows,
-    .copy = {PS_FOR_EACH_SIZE(SIZE_CELL, copy)},
-    .swap = {PS_FOR_EACH_SIZE(SIZE_CELL, swap)},
-    .cast = {PS_FOR_EACH_REAL(CAST_ROW, ~)},
-    .partition_count = partition_count,
-    .partition_sources = partition_sources,
-    .partition_values4 = partition_values4,
-    .partition_values8 = partition_values8,
-    .list_widen = list_widen,
-};
 /* clang-format on */
+
+/* Cells that a level may override before it makes its own table. */
+#define POSITIONS NAME(positions, places, i64)
+
+const ps_kernel_table TABLE(ISA) = {
+#include "kernels/table.h"
+};

@@ -4,6 +4,7 @@
 #include "kernels/template.h"
 
 #pragma GCC target("avx2,bmi,bmi2,lzcnt,popcnt,f16c")
+#define ISA_HAS_AVX2
 #define ISA avx2
 #include "kernels/instances.h"
 #endif

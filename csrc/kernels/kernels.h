@@ -24,6 +24,12 @@ typedef struct {
     int64_t n_bins;
 } ps_bins;
 
+enum {
+    /* The places that `split` takes lie within so many of each other: their list stays
+     * in the first cache, and products of 32 bits are exact below 2^13. */
+    PS_SPLIT_REACH = 4096
+};
+
 typedef struct {
     /* index.tmpl.h */
     int64_t (*scan[PS_NUM_INDEX_TYPES])(const char *index, int64_t n, int64_t stride,
@@ -76,6 +82,18 @@ typedef struct {
                                             int64_t size, const char *index, int64_t n);
     void (*gather_rows)(char *out, const ps_list *list, const char *a,
                         int64_t out_stride, int64_t nbytes, bool streams);
+    /* where.tmpl.h */
+    void (*where[PS_NUM_SIZES])(char *out, const char *mask, const char *x,
+                                const char *y, bool x_one, bool y_one, int64_t n,
+                                bool streams);
+    void (*where_set[PS_NUM_SIZES])(char *target, const char *mask, const char *values,
+                                    bool is_one, int64_t n);
+    int64_t (*compress[PS_NUM_SIZES])(char *out, const char *a, const char *mask,
+                                      int64_t n, int64_t room);
+    /* masked.tmpl.h */
+    void (*masked[PS_NUM_REDUCTIONS][PS_NUM_DTYPES])(char *target, const char *mask,
+                                                     const char *values, bool is_one,
+                                                     int64_t n);
     /* pack.tmpl.h */
     void (*copy[PS_NUM_SIZES])(char *to, int64_t to_stride, const char *from,
                                int64_t from_stride, int64_t n);
@@ -96,6 +114,21 @@ typedef struct {
                               const ps_list *list, const char *values,
                               int64_t value_stride, ps_bins bins);
     void (*list_widen)(int64_t *to, const uint32_t *from, int64_t n, int64_t base);
+    /* truth.tmpl.h */
+    void (*truth[PS_NUM_SIZES])(char *to, const char *from, int64_t stride, int64_t n,
+                                const char *bits);
+    int64_t (*truth_words[PS_NUM_SIZES])(uint64_t *word, const char *from, int64_t n,
+                                         const char *bits);
+    /* mask.h */
+    int64_t (*mask_words)(uint64_t *word, const char *mask, int64_t n);
+    int64_t (*mask_count)(const char *mask, int64_t n);
+    void (*mask_add)(char *to, int64_t row_step, int64_t step, const char *mask,
+                     int64_t rows, int64_t width);
+    /* nonzero.tmpl.h */
+    int64_t (*positions)(int64_t *to, const uint64_t *word, int64_t n_words,
+                         int64_t base, int64_t room);
+    void (*split)(int64_t *list, int64_t *remainder, int64_t step, int64_t n,
+                  int64_t add, int64_t size);
 } ps_kernel_table;
 
 /* The table in force. */

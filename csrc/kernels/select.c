@@ -13,12 +13,14 @@ extern const ps_kernel_table ps_kernels_baseline;
 #if defined(__x86_64__)
 extern const ps_kernel_table ps_kernels_avx2;
 extern const ps_kernel_table ps_kernels_avx512;
+extern const ps_kernel_table ps_kernels_avx512vbmi2;
 #endif
 
 static _Atomic(enum ps_level) level_in_force = PS_LEVEL_baseline;
 static _Atomic int forced_choice;
 
-/* avx512vbmi2 has no table of its own until a family overrides kernels for it. */
+/* Tables are constants: whoever holds one may go on using it while another is put in
+ * force. */
 const ps_kernel_table *
 ps_kernels_of(enum ps_level level)
 {
@@ -27,8 +29,9 @@ ps_kernels_of(enum ps_level level)
         case PS_LEVEL_avx2:
             return &ps_kernels_avx2;
         case PS_LEVEL_avx512:
-        case PS_LEVEL_avx512vbmi2:
             return &ps_kernels_avx512;
+        case PS_LEVEL_avx512vbmi2:
+            return &ps_kernels_avx512vbmi2;
 #endif
         default:
             return &ps_kernels_baseline;

@@ -17,6 +17,7 @@
 
 #include "base/scratch.h"
 #include "base/sizes.h"
+#include "ops/mask.h"
 #include "ops/run.h"
 
 enum {
@@ -325,12 +326,55 @@ advance(const ps_address *address, position *at)
     }
 }
 
+/* Mask bytes of a run, side by side; in `buffer` where they do not lie so. */
+static const char *
+mask_bytes(const ps_address *address, const position *at, int64_t n, char *buffer)
+{
+    const char *const mask =
+            address->mask + bytes_before(address, at, address->mask_strides);
+    const int64_t stride = inner_stride(address, address->mask_strides);
+    if (stride == 1) {
+        return mask;
+    }
+    ps_kernels()->copy[PS_SIZE_1](buffer, 1, mask, stride, n);
+    return buffer;
+}
+
+/* Entries that a mask alone names: the places of its trues, which cost next to nothing
+ * where there are few. */
+static ps_status
+list_masked(const ps_address *address, int64_t n, position *at, ps_list_room *room,
+            ps_list *list)
+{
+    const int64_t length = address->ndim > 0 ? address->shape[address->ndim - 1] : 1;
+    const int64_t link = inner_stride(address, address->link);
+    char buffer[PS_BLOCK];
+    int64_t kept = 0;
+    for (int64_t done = 0; done < n;) {
+        const int64_t count = ps_min(length - at->inner, n - done);
+        int64_t *const source = room->source + kept, *const row = room->row;
+        const char *const mask = mask_bytes(address, at, count, buffer);
+        const int64_t found = ps_mask_positions(row, mask, count, 0);
+        ps_kernels()->list_place(room->offset + kept, row, found, link,
+                                 bytes_before(address, at, address->link));
+        ps_kernels()->list_place(source, row, found, 1, done);
+        kept += found;
+        done += count;
+        advance(address, at);
+    }
+    *list = (ps_list){room->offset, room->source, kept};
+    return PS_SUCCESS;
+}
+
 ps_status
 ps_address_list(const ps_address *address, int64_t first, int64_t n, ps_list_room *room,
                 ps_list *list)
 {
     position at;
     find_position(address, first, &at);
+    if (address->n_index == 0 && address->mask != NULL) {
+        return list_masked(address, n, &at, room, list);
+    }
     const int64_t length = address->ndim > 0 ? address->shape[address->ndim - 1] : 1;
     bool has_flags = false;
     for (int64_t done = 0; done < n;) {

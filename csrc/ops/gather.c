@@ -159,11 +159,10 @@ gather_chunk(void *context, int64_t chunk)
     for (int64_t at = first, count; at < last; at += count) {
         count = ps_min(room.capacity, last - at);
         count = ps_min(count, ready->even_run - at % ready->even_run);
-        const ps_status status =
-                ready->takes_index
-                        ? gather_taken(ready, at, count)
-                        : gather_block(ready, at, count, outer_first, outer_last,
-                                       &room);
+        const ps_status status = ready->takes_index
+                                         ? gather_taken(ready, at, count)
+                                         : gather_block(ready, at, count, outer_first,
+                                                        outer_last, &room);
         if (status.code != PS_OK) {
             ps_run_fail(ready->run, status.code);
             break;

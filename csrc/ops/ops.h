@@ -13,6 +13,12 @@
 #include "base/tables.h"
 #include "base/view.h"
 
+enum {
+    /* Words of 64 bits that describe an array of up to 2,048 elements: such a call
+     * needs no work memory. */
+    PS_FEW_WORDS = 32
+};
+
 /* Bytes of one value; types come in pairs, signed and unsigned. */
 static inline int64_t
 ps_index_itemsize(enum ps_index_type type)
@@ -113,6 +119,82 @@ ps_status ps_scatter(ps_scatter_call *call, ps_run *run);
 ps_status ps_has_zero_divisor(ps_scatter_call *call, ps_run *run, bool *has_zero);
 
 ps_status ps_gather(ps_gather_call *call, ps_run *run);
+
+/* Is there nothing to warn of in any conversion of the elements of `view` to `type`: no
+ * overflow of a float, no float that the integer type does not hold? ps_can_convert has
+ * been asked. Errs on the side of false by half a unit in the last place. */
+typedef struct {
+    ps_view view;
+    enum ps_dtype type;
+    bool is_silent; /* the answer */
+} ps_cast_check;
+
+ps_status ps_check_cast(ps_cast_check *check, ps_run *run);
+
+/* Views of one shape; broadcast axes have stride 0. out is native, has an item size of
+ * the kernels' tables, and shares no memory with the others unless it is x or y itself,
+ * element for element. x and y can be converted to its dtype (ps_can_convert). */
+typedef struct {
+    ps_view condition, x, y, out;
+    bool is_private; /* nobody sees out before the call has succeeded */
+} ps_where_call;
+
+ps_status ps_where(ps_where_call *call, ps_run *run);
+
+/* ps_scatter of a call without index arrays: its mask alone says where. */
+ps_status ps_scatter_where(ps_scatter_call *call, ps_run *run);
+
+/* The elements of `a` where `mask`, a view of bools of the same shape, is true, in C
+ * order. ps_count_where first, then room for `count` elements at `out`, then
+ * ps_gather_where; ps_end_gather_where in any case. */
+typedef struct {
+    ps_view mask, a;
+    char *out;      /* of a's dtype, native and aligned */
+    int64_t count;  /* of trues */
+    int64_t *start; /* number of trues before each chunk, the count at the end */
+    int64_t n, chunks;
+    int64_t one_start[2]; /* start of a single chunk */
+} ps_compress_call;
+
+ps_status ps_count_where(ps_compress_call *call, ps_run *run);
+ps_status ps_gather_where(ps_compress_call *call, ps_run *run);
+void ps_end_gather_where(ps_compress_call *call);
+
+/* The places of the true elements of an array, in C order. ps_nonzero_find counts them;
+ * then the caller makes room and ps_nonzero_write writes them. In between the call
+ * holds a bit for each element, so the array is read once and may change afterwards. */
+typedef struct {
+    ps_view view;    /* of numbers */
+    int64_t n;       /* elements */
+    int64_t count;   /* true ones, once found */
+    uint64_t *word;  /* bits, chunk after chunk as `area` says */
+    int64_t *before; /* true ones before each chunk */
+    int64_t *area;   /* where each chunk's words are */
+    int64_t scratch_nbytes;
+    uint64_t few[PS_FEW_WORDS]; /* the words of a small array */
+    /* Where the coordinates along `n_axes` axes of these sizes go, one array for each:
+     * place k to out[axis][k * step], k < room. One axis of size n: flat places. */
+    int n_axes;
+    const int64_t *sizes;
+    int64_t *out[PS_MAX_DIMS];
+    int64_t step;
+    int64_t room;
+} ps_nonzero_call;
+
+/* Whatever it returns, ps_nonzero_close gives back what the call holds. */
+ps_status ps_nonzero_find(ps_nonzero_call *call, ps_run *run);
+ps_status ps_nonzero_write(ps_nonzero_call *call, ps_run *run);
+void ps_nonzero_close(ps_nonzero_call *call);
+
+/* out, zeroed int64, counts the true elements that lie at each of its places: per axis
+ * of the view its step, 0 along axes that are counted over. */
+typedef struct {
+    ps_view view;
+    char *out;
+    const int64_t *out_strides;
+} ps_count_call;
+
+ps_status ps_count_nonzero(ps_count_call *call, ps_run *run);
 
 /* May two elements of an array share a byte? True as well when bounded work does not
  * decide. */

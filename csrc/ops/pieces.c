@@ -39,8 +39,9 @@ ps_apply_list(const ps_ready_call *ready, char *target, const ps_list *list,
     const ps_kernel_table *const kernels = ps_kernels();
     const enum ps_op op = ready->call->op;
     const bool is_move = op == PS_set || op == PS_first;
-    if (is_move && width == 1 && ps_size_of(ready->itemsize) >= 0) {
-        kernels->set[ps_size_of(ready->itemsize)](target, list, values, value_stride);
+    const int size = ps_size_of(width * ready->itemsize); /* short rows are items */
+    if (is_move && size >= 0) {
+        kernels->set[size](target, list, values, value_stride);
     }
     else if (is_move) {
         kernels->set_rows(target, list, values, value_stride, width * ready->itemsize,

@@ -1,6 +1,8 @@
 /* NumPy arrays as the ops see them (contract in arrays.h). */
 #include "python/arrays.h"
 
+#include "ops/values.h"
+
 /* Integers by size, since long and long long may be the same. */
 static enum ps_dtype
 integer_of_size(npy_intp size, bool is_signed)
@@ -193,6 +195,101 @@ ps_extents_meet(PyArrayObject *one, PyArrayObject *other)
     find_extent(one, &low, &high);
     find_extent(other, &other_low, &other_high);
     return low < other_high && other_low < high;
+}
+
+/* "(2, 3)" as a new string object. */
+static PyObject *
+shape_text(PyArrayObject *array)
+{
+    PyObject *const tuple =
+            PyArray_IntTupleFromIntp(PyArray_NDIM(array), PyArray_DIMS(array));
+    PyObject *const text = tuple != NULL ? PyObject_Repr(tuple) : NULL;
+    Py_XDECREF(tuple);
+    return text;
+}
+
+int
+ps_raise_shapes(const char *format, PyArrayObject *one, PyArrayObject *other)
+{
+    PyObject *const text = shape_text(one);
+    PyObject *const other_text = shape_text(other);
+    if (text != NULL && other_text != NULL) {
+        PyErr_Format(PyExc_ValueError, format, text, other_text);
+    }
+    Py_XDECREF(text);
+    Py_XDECREF(other_text);
+    return -1;
+}
+
+PyArrayObject *
+ps_as_mask(ps_state *state, PyObject *object)
+{
+    PyArrayObject *const mask = ps_as_array(state, object, "mask");
+    if (mask == NULL || PyArray_ISBOOL(mask)) {
+        return mask;
+    }
+    PyErr_Format(PyExc_TypeError,
+                 "'mask' has dtype %S; expected bool (compare first, as in mask != 0)",
+                 (PyObject *)PyArray_DESCR(mask));
+    Py_DECREF(mask);
+    return NULL;
+}
+
+int
+ps_check_mask(PyArrayObject *mask, PyArrayObject *array)
+{
+    const int ndim = PyArray_NDIM(mask);
+    bool fits = ndim <= PyArray_NDIM(array);
+    for (int i = 0; fits && i < ndim; i++) {
+        const npy_intp own = PyArray_DIM(mask, i);
+        fits = own == PyArray_DIM(array, i) ||
+               (own == 1 && ndim == PyArray_NDIM(array));
+    }
+    if (fits) {
+        return 0;
+    }
+    return ps_raise_shapes(
+            "'mask' has shape %U; expected %U or its first axes, or as "
+            "many axes of which some have length 1",
+            mask, array);
+}
+
+static ps_status
+run_cast_check(void *check, ps_run *run)
+{
+    return ps_check_cast(check, run);
+}
+
+int
+ps_casts_silently(ps_state *state, PyArrayObject *array, PyArray_Descr *descr,
+                  enum ps_dtype dtype)
+{
+    PyArray_Descr *const from = PyArray_DESCR(array);
+    const enum ps_dtype own = ps_dtype_of(state, from);
+    if (from == descr) {
+        return 1;
+    }
+    if (own == PS_t64 || dtype == PS_t64 || own == PS_raw || dtype == PS_raw) {
+        return PyArray_EquivTypes(from, descr);
+    }
+    if (!ps_can_convert(own, dtype)) {
+        return 0;
+    }
+    if (PyArray_CanCastTypeTo(from, descr, NPY_SAFE_CASTING)) {
+        return 1;
+    }
+    ps_cast_check check = {.view = {.data = PyArray_BYTES(array),
+                                    .dtype = own,
+                                    .ndim = PyArray_NDIM(array),
+                                    .itemsize = PyArray_ITEMSIZE(array),
+                                    .shape = (const int64_t *)PyArray_DIMS(array),
+                                    .strides = (const int64_t *)PyArray_STRIDES(array),
+                                    .swapped = ps_is_swapped(array),
+                                    .aligned = PyArray_ISALIGNED(array)},
+                           .type = dtype};
+    const ps_status status =
+            ps_run_op(state, run_cast_check, &check, PyArray_NBYTES(array));
+    return ps_raise(state, status, "x") < 0 ? -1 : check.is_silent;
 }
 
 int

@@ -35,8 +35,23 @@ int ps_require_writeable(PyArrayObject *array);
 /* Do the extents of two arrays share a byte? */
 bool ps_extents_meet(PyArrayObject *one, PyArrayObject *other);
 
+/* ValueError with the shapes of two arrays for two %U of `format`; returns -1. */
+int ps_raise_shapes(const char *format, PyArrayObject *one, PyArrayObject *other);
+
+/* A mask: bools, or a list of them. A new reference, or NULL with a TypeError. */
+PyArrayObject *ps_as_mask(ps_state *state, PyObject *object);
+
+/* Does a mask cover `array`, or a prefix of its axes, or broadcast over all of them? -1
+ * with a ValueError that names both shapes. */
+int ps_check_mask(PyArrayObject *mask, PyArrayObject *array);
+
 /* Numbers of the index types; -1 when the array is not of integers. */
 int ps_index_type_of(PyArrayObject *array);
+
+/* Can kernels cast the elements of `array` to `descr` (`dtype`) exactly as NumPy would,
+ * without anything that NumPy would warn of? 1 or 0, or -1 with an exception. */
+int ps_casts_silently(ps_state *state, PyArrayObject *array, PyArray_Descr *descr,
+                      enum ps_dtype dtype);
 
 static inline bool
 ps_is_swapped(PyArrayObject *array)

@@ -23,7 +23,8 @@
 /* Names of arguments, interned once in the module state. */
 #define PS_FOR_EACH_NAME(X)                                                              \
     X(a) X(index) X(indices) X(values) X(b) X(axis) X(op) X(batch_dims) X(where) X(mode) \
-    X(include_self) X(dtype) X(compensated) X(casting) X(out) X(fill_value)
+    X(include_self) X(dtype) X(compensated) X(casting) X(out) X(fill_value)      \
+    X(size) X(keepdims) X(condition) X(x) X(y) X(mask) X(packed)
 
 /* Python functions that the C side calls for what is rare or wordy. */
 #define PS_FOR_EACH_HELPER(X)                  \
@@ -32,7 +33,13 @@
     X(is_masked, "pyscatter._values")          \
     X(scatter_objects, "pyscatter._objects")   \
     X(gather_objects, "pyscatter._objects")    \
-    X(scatter_flat, "pyscatter._objects")
+    X(scatter_flat, "pyscatter._objects")      \
+    X(packed_places, "pyscatter._masks")       \
+    X(scatter_cast, "pyscatter._masks")        \
+    X(gather_masked, "pyscatter._masks")       \
+    X(where_by_numpy, "pyscatter._masks")      \
+    X(promoted, "pyscatter._masks")            \
+    X(truth_of, "pyscatter._objects")
 
 /* clang-format on */
 

@@ -1,4 +1,4 @@
-/* The four addressings (contract in forms.h). */
+/* The five addressings (contract in forms.h). */
 #include "python/forms.h"
 
 #include <limits.h>
@@ -12,7 +12,8 @@ ps_form_name(enum ps_form form)
     static const char *const names[] = {[PS_FORM_AXIS] = "axis",
                                         [PS_FORM_ALONG] = "along",
                                         [PS_FORM_ND] = "nd",
-                                        [PS_FORM_AT] = "at"};
+                                        [PS_FORM_AT] = "at",
+                                        [PS_FORM_WHERE] = "where"};
     return names[form];
 }
 
@@ -203,6 +204,20 @@ fill_at_form(ps_state *state, const ps_where_args *where, PyArrayObject *array,
     return ps_add_index(state, request, where->index);
 }
 
+static int
+fill_where_form(ps_state *state, const ps_where_args *where, PyArrayObject *array,
+                ps_request *request)
+{
+    request->view = new_reference(array);
+    request->mask = ps_as_mask(state, where->mask);
+    if (request->mask == NULL || ps_check_mask(request->mask, array) < 0) {
+        return -1;
+    }
+    request->is_where = true;
+    request->batch_dims = request->first = PyArray_NDIM(request->mask);
+    return 0;
+}
+
 int
 ps_fill_request(ps_state *state, const ps_where_args *where, PyArrayObject *array,
                 ps_request *request)
@@ -211,10 +226,11 @@ ps_fill_request(ps_state *state, const ps_where_args *where, PyArrayObject *arra
                                ps_request *) = {[PS_FORM_AXIS] = fill_axis_form,
                                                 [PS_FORM_ALONG] = fill_along_form,
                                                 [PS_FORM_ND] = fill_nd_form,
-                                                [PS_FORM_AT] = fill_at_form};
+                                                [PS_FORM_AT] = fill_at_form,
+                                                [PS_FORM_WHERE] = fill_where_form};
     ps_begin_request(request);
     if (fill[where->form](state, where, array, request) < 0) {
         return -1;
     }
-    return ps_add_mask(state, request, where->mask);
+    return request->is_where ? 0 : ps_add_mask(state, request, where->mask);
 }

@@ -9,15 +9,16 @@ enum ps_form {
     PS_FORM_AXIS,
     PS_FORM_ALONG,
     PS_FORM_ND,
-    PS_FORM_AT
+    PS_FORM_AT,
+    PS_FORM_WHERE
 };
 
 typedef struct {
     enum ps_form form;
-    PyObject *index;      /* index, or indices */
+    PyObject *index;      /* index, or indices; the where form has none but its mask */
     PyObject *axis;       /* axis and along forms: NULL for the default; may be None */
     PyObject *batch_dims; /* axis and nd forms, or NULL */
-    PyObject *mask;       /* where=, or NULL */
+    PyObject *mask;       /* where= or the where form's mask, or NULL */
 } ps_where_args;
 
 /* Fill view, first, batch_dims, index and mask of `request` for `array`. 0 or -1; the

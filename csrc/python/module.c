@@ -16,7 +16,9 @@
 #include "kernels/kernels.h"
 #include "python/args.h"
 #include "python/py_gather.h"
+#include "python/py_nonzero.h"
 #include "python/py_scatter.h"
+#include "python/py_where.h"
 
 ps_state *
 ps_get_state(PyObject *module)
@@ -127,6 +129,26 @@ static const char *const reduction_names[PS_NUM_REDUCTIONS] = {
 static const char *const dtype_names[PS_NUM_ALL_DTYPES] = {
         PS_FOR_EACH_DTYPE(DTYPE_NAME, ~) PS_FOR_EACH_STORED_DTYPE(DTYPE_NAME, ~)};
 
+/* Moves and truth are built by item size; a row for each dtype has them tested by
+ * dtype.
+ */
+static int
+append_sized(PyObject *list, const char *dtype_name, int dtype, enum ps_level level)
+{
+    static const struct {
+        const char *family, *op;
+    } rows[] = {{"scatter", "set"},  {"gather", "get"}, {"nonzero", "find"},
+                {"where", "select"}, {"where", "set"},  {"where", "compress"}};
+    int status = 0;
+    if (ps_dtype_kind[dtype] == PS_KIND_PAIR) {
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && status == 0; i++) {
+        status = append_row(list, rows[i].family, rows[i].op, dtype_name, level);
+    }
+    return status;
+}
+
 static int
 append_level(PyObject *list, enum ps_level level)
 {
@@ -136,20 +158,16 @@ append_level(PyObject *list, enum ps_level level)
         for (int dtype = 0; dtype < PS_NUM_DTYPES && status == 0; dtype++) {
             if (kernels->scatter[op][dtype] != NULL) {
                 status = append_row(list, "scatter", reduction_names[op],
-                                    dtype_names[dtype], level);
+                                    dtype_names[dtype], level) < 0 ||
+                                         append_row(list, "where", reduction_names[op],
+                                                    dtype_names[dtype], level) < 0
+                                 ? -1
+                                 : 0;
             }
         }
     }
-    /* Moves are built by item size; a row for each dtype has them tested by dtype. */
     for (int dtype = 0; dtype < PS_NUM_ALL_DTYPES && status == 0; dtype++) {
-        if (dtype != PS_NUM_DTYPES && ps_dtype_kind[dtype] != PS_KIND_PAIR) {
-            status =
-                    append_row(list, "scatter", "set", dtype_names[dtype], level) < 0 ||
-                                    append_row(list, "gather", "get",
-                                               dtype_names[dtype], level) < 0
-                            ? -1
-                            : 0;
-        }
+        status = append_sized(list, dtype_names[dtype], dtype, level);
     }
     return status;
 }
@@ -304,10 +322,17 @@ static PyMethodDef methods[] = {FAST("scatter", ps_py_scatter),
                                 FAST("scatter_along_axis", ps_py_scatter_along_axis),
                                 FAST("scatter_nd", ps_py_scatter_nd),
                                 FAST("scatter_at", ps_py_scatter_at),
+                                FAST("scatter_where", ps_py_scatter_where),
+                                FAST("gather_where", ps_py_gather_where),
+                                FAST("where", ps_py_where),
                                 FAST("gather", ps_py_gather),
                                 FAST("gather_along_axis", ps_py_gather_along_axis),
                                 FAST("gather_nd", ps_py_gather_nd),
                                 FAST("gather_at", ps_py_gather_at),
+                                FAST("nonzero", ps_py_nonzero),
+                                FAST("flatnonzero", ps_py_flatnonzero),
+                                FAST("argwhere", ps_py_argwhere),
+                                FAST("count_nonzero", ps_py_count_nonzero),
                                 PS_FOR_EACH_DROP_IN(DROP_IN_METHOD){
                                         "get_threads", get_threads, METH_NOARGS, NULL},
                                 {"set_threads", set_threads, METH_O, NULL},

@@ -1,10 +1,10 @@
-/* The binding of the scatter family: four addressings and twelve drop-ins.
+/* The binding of the scatter family: five addressings and twelve drop-ins.
  *
  * Each call: arguments to options; a target (the caller's array, or a fresh one); a
  * request (where) and incoming values; one op; an exception or the result. Hooks of the
  * arguments (__array__, __index__) run while these are converted; data pointers are
  * taken afterwards, when no more Python code can run but a signal handler's.
- * The file is long because the four forms and the drop-ins share one path, which reads
+ * The file is long because the forms and the drop-ins share one path, which reads
  * best in one piece.
  */
 #include "python/py_scatter.h"
@@ -239,11 +239,8 @@ open_other_target(scatter_work *work, PyArrayObject *array)
     }
     PyArrayObject *const out = (PyArrayObject *)object;
     if (!PyArray_SAMESHAPE(out, array)) {
-        PyErr_Format(PyExc_ValueError,
-                     "out has %d dimensions or lengths other than those "
-                     "of 'a'; expected the shape of 'a'",
-                     PyArray_NDIM(out));
-        return -1;
+        return ps_raise_shapes("out has shape %U; expected %U, that of 'a'", out,
+                               array);
     }
     if (!PyArray_CanCastTypeTo(PyArray_DESCR(array), PyArray_DESCR(out),
                                work->options.casting)) {
@@ -269,6 +266,12 @@ static ps_status
 run_scatter(void *call, ps_run *run)
 {
     return ps_scatter(call, run);
+}
+
+static ps_status
+run_scatter_where(void *call, ps_run *run)
+{
+    return ps_scatter_where(call, run);
 }
 
 typedef struct {
@@ -312,7 +315,8 @@ shape_formula(enum ps_form form)
             [PS_FORM_ALONG] = "index.shape broadcast against 'a' off the axis",
             [PS_FORM_ND] =
                     "indices.shape[:-1] + a.shape[batch_dims + indices.shape[-1]:]",
-            [PS_FORM_AT] = "a[indices].shape"};
+            [PS_FORM_AT] = "a[indices].shape",
+            [PS_FORM_WHERE] = "a.shape (one value for each true: packed=True)"};
     return formulas[form];
 }
 
@@ -353,7 +357,9 @@ run_work(scatter_work *work)
     if (warn_of_zeros(work, &call, nbytes) < 0) {
         return -1;
     }
-    const ps_status status = ps_run_op(work->state, run_scatter, &call, nbytes);
+    const ps_status status =
+            ps_run_op(work->state, request->is_where ? run_scatter_where : run_scatter,
+                      &call, nbytes);
     return ps_raise(work->state, status, request->index_name);
 }
 
@@ -395,8 +401,9 @@ run_by_helper(const scatter_work *work, enum ps_helper helper, PyObject *a,
         return NULL;
     }
     return PyObject_CallFunction(
-            function, "sOOOOOOssOOOsO", ps_form_name(where->form), a, where->index,
-            values, where->axis ? where->axis : Py_NotImplemented,
+            function, "sOOOOOOssOOOsO", ps_form_name(where->form), a,
+            where->index ? where->index : none, values,
+            where->axis ? where->axis : Py_NotImplemented,
             where->batch_dims ? where->batch_dims : none,
             where->mask ? where->mask : none, ps_op_name(work->options.op),
             modes[work->options.mode], work->options.include_self ? Py_True : Py_False,
@@ -404,6 +411,61 @@ run_by_helper(const scatter_work *work, enum ps_helper helper, PyObject *a,
             work->options.compensated ? Py_True : Py_False,
             ps_casting_name(work->options.casting),
             work->options.out ? work->options.out : none);
+}
+
+/* What a helper makes of a call under a mask: the result, or the places of the trues.
+ */
+static PyObject *
+run_on_selected(const scatter_work *work, enum ps_helper helper, PyObject *a,
+                PyObject *values)
+{
+    PyObject *const function = ps_get_helper(work->state, helper);
+    PyArrayObject *const array =
+            function != NULL ? ps_as_array(work->state, a, "a") : NULL;
+    PyArrayObject *const mask =
+            array != NULL ? ps_as_mask(work->state, work->where->mask) : NULL;
+    PyObject *const out = work->options.out ? work->options.out : Py_None;
+    PyObject *result = NULL;
+    if (mask != NULL && ps_check_mask(mask, array) == 0) {
+        result = helper == PS_HELPER_packed_places
+                         ? PyObject_CallFunctionObjArgs(function, (PyObject *)array,
+                                                        (PyObject *)mask, values, NULL)
+                         : PyObject_CallFunction(function, "OOOssO", (PyObject *)array,
+                                                 (PyObject *)mask, values,
+                                                 ps_op_name(work->options.op),
+                                                 ps_casting_name(work->options.casting),
+                                                 out == a ? (PyObject *)array : out);
+    }
+    Py_XDECREF((PyObject *)mask);
+    Py_XDECREF((PyObject *)array);
+    return result;
+}
+
+/* Under a mask only selected values may be cast where a cast has something to warn of:
+ * a helper does that. -1: error. */
+static int
+needs_cast_of_selected(const scatter_work *work, PyArrayObject *array, PyObject *values)
+{
+    if (work->where->form != PS_FORM_WHERE ||
+        !(PyArray_Check(values) || PyArray_IsScalar(values, Generic))) {
+        return 0;
+    }
+    PyObject *const out = work->options.out;
+    PyArrayObject *const target =
+            out != NULL && PyArray_Check(out) ? (PyArrayObject *)out : array;
+    const bool is_move = work->options.op == PS_set || work->options.op == PS_first;
+    const enum ps_dtype to = ps_dtype_of(work->state, PyArray_DESCR(target));
+    if (!is_move && (to == PS_raw || ps_dtype_kind[to] != PS_KIND_INT)) {
+        return 0;
+    }
+    PyArrayObject *const array_of_values = ps_as_array(work->state, values, "values");
+    if (array_of_values == NULL) {
+        return -1;
+    }
+    const int is_silent =
+            ps_casts_silently(work->state, array_of_values, PyArray_DESCR(target), to);
+    Py_DECREF(array_of_values);
+    return is_silent < 0 ? -1 : !is_silent;
 }
 
 /* The target of a call, from a and out=. */
@@ -451,6 +513,13 @@ scatter_form(scatter_work *work, PyObject *a, PyObject *values)
     }
     if (storage == PS_STORED_OBJECTS) {
         result = run_by_helper(work, PS_HELPER_scatter_objects, a, values);
+        goto finish;
+    }
+    const int casts_selected = needs_cast_of_selected(work, array, values);
+    if (casts_selected != 0) {
+        result = casts_selected < 0
+                         ? NULL
+                         : run_on_selected(work, PS_HELPER_scatter_cast, a, values);
         goto finish;
     }
     if (open_target(work, a, array) < 0) {
@@ -596,6 +665,51 @@ ps_py_scatter_at(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
             3,
             {PS_NAME_a, PS_NAME_indices, PS_NAME_values, PS_NAME_where, OPTION_NAMES}};
     return call_form(module, &signature, PS_FORM_AT, args, n_args, keywords);
+}
+
+/* Values in the order of the trues: a scatter to the places of these. */
+static PyObject *
+scatter_packed(scatter_work *work, PyObject *a, PyObject *values)
+{
+    PyObject *const places = run_on_selected(work, PS_HELPER_packed_places, a, values);
+    if (places == NULL) {
+        return NULL;
+    }
+    const ps_where_args where = {.form = PS_FORM_AT, .index = places};
+    work->where = &where;
+    PyObject *const result = scatter_form(work, a, values);
+    Py_DECREF(places);
+    return result;
+}
+
+/* By a mask: neither include_self nor mode, dtype, where. */
+PyObject *
+ps_py_scatter_where(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
+                    PyObject *keywords)
+{
+    static const ps_signature signature = {
+            "scatter_where",
+            7,
+            3,
+            3,
+            {PS_NAME_a, PS_NAME_mask, PS_NAME_values, PS_NAME_op, PS_NAME_packed,
+             PS_NAME_casting, PS_NAME_out}};
+    PyObject *slot[PS_NUM_NAMES];
+    scatter_work work;
+    bool is_packed = false;
+    work.state = ps_get_state(module);
+    if (ps_parse(work.state, &signature, args, n_args, keywords, slot) < 0) {
+        return NULL;
+    }
+    PyObject *const option[7] = {slot[3], NULL, NULL, NULL, NULL, slot[5], slot[6]};
+    const ps_where_args where = {.form = PS_FORM_WHERE, .mask = slot[1]};
+    work.where = &where;
+    if (take_options(work.state, option, &work.options) < 0 ||
+        ps_to_bool(slot[4], "packed", &is_packed) < 0) {
+        return NULL;
+    }
+    return is_packed ? scatter_packed(&work, slot[0], slot[2])
+                     : scatter_form(&work, slot[0], slot[2]);
 }
 
 /* A drop-in for ufunc.at: in place, returns None. */

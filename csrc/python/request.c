@@ -14,6 +14,7 @@ ps_begin_request(ps_request *request)
     request->first = 0;
     request->batch_dims = 0;
     request->is_along = false;
+    request->is_where = false;
     request->along_axis = 0;
     request->tuples = NULL;
     request->mask = NULL;
@@ -246,6 +247,16 @@ link_along(ps_request *request)
     return 0;
 }
 
+/* The where form: an entry for each element of the axes that the mask covers. */
+static void
+take_mask_shape(ps_request *request)
+{
+    request->address.ndim = PyArray_NDIM(request->mask);
+    for (int i = 0; i < request->address.ndim; i++) {
+        request->entry_shape[i] = PyArray_DIM(request->view, i);
+    }
+}
+
 static int
 link_batches(ps_request *request)
 {
@@ -416,7 +427,13 @@ ps_open_request(ps_request *request, enum ps_mode mode)
             return -1;
         }
     }
-    else if (find_entry_shape(request) < 0 || link_batches(request) < 0) {
+    else if (request->is_where) {
+        take_mask_shape(request);
+    }
+    else if (find_entry_shape(request) < 0) {
+        return -1;
+    }
+    if (!request->is_along && link_batches(request) < 0) {
         return -1;
     }
     if (place_indices(request) < 0 || place_mask(request) < 0 ||

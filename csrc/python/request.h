@@ -1,6 +1,6 @@
 /* A call's "where": arrays of any addressing become one ps_address and its row axes.
  *
- * All four addressings are one form: n_index index arrays, broadcast together to the
+ * All addressings are one form: n_index index arrays, broadcast together to the
  * entry shape, name rows of neighbouring axes [first, first + n_index) of a view of the
  * target; the first batch_dims axes of view and entries belong together. The along form
  * has one index array whose other axes are all linked to the target's.
@@ -8,6 +8,7 @@
  *   axis form   n_index = 1, first = axis
  *   nd form     n_index = depth, first = batch_dims
  *   at form     as the index expression says, on a view that took its slices
+ *   where form  n_index = 0, first = batch_dims = axes of the mask
  */
 #ifndef PS_PYTHON_REQUEST_H
 #define PS_PYTHON_REQUEST_H
@@ -21,6 +22,7 @@ typedef struct {
     int first;
     int batch_dims;
     bool is_along;
+    bool is_where; /* the entries are the mask's */
     int along_axis;
     PyArrayObject *tuples; /* owned: the nd form's indices, of which index[] borrow */
     PyArrayObject *mask;   /* owned, or NULL */

@@ -8,6 +8,7 @@ from tests.isolated import (
     corpus_hooks,
     corpus_index,
     corpus_kinds,
+    corpus_masks,
     corpus_sizes,
     corpus_targets,
     corpus_values,
@@ -22,6 +23,7 @@ GROUPS = {
     **corpus_sizes.GROUPS,
     **corpus_hooks.GROUPS,
     **corpus_history.GROUPS,
+    **corpus_masks.GROUPS,
 }
 
 if __name__ == "__main__":

@@ -25,13 +25,22 @@ ROWS = np.ones((COUNT, WIDTH), np.float32)
 EXPECTED = np.bincount(INDEX, minlength=SIZE).astype(np.float32)
 
 
+def masks_work():
+    """Parallel calls on conditions: are the answers right?"""
+    chosen = ps.where(INDEX % 2, ROWS.T, -1.0)
+    positions = ps.flatnonzero(chosen > 0)
+    taken = ps.gather_where(chosen, chosen > 0)
+    return taken.size == positions.size == WIDTH * np.count_nonzero(INDEX % 2)
+
+
 def work(threads=2):
     """A parallel call; 0 for the right answer, 1 for a wrong one, as an exit status."""
     a = np.zeros((SIZE, WIDTH), np.float32)
     with ps.num_threads(threads):
         ps.add_at(a, INDEX, ROWS, axis=0)
         got = ps.gather(a, np.arange(SIZE))
-    right = np.array_equal(got, np.repeat(EXPECTED[:, None], WIDTH, 1))
+        right = np.array_equal(got, np.repeat(EXPECTED[:, None], WIDTH, 1))
+        right &= masks_work()
     return 0 if right else 1
 
 

@@ -13,7 +13,7 @@ from tests.isolated.harness import case, run_group
 from tests.isolated.operations import failures, successes
 from tests.isolated.shim import Shim
 
-WARM_UP, REPEATS, ROUNDS = 60, 1000, 3
+WARM_UP, REPEATS, ROUNDS = 60, 1000, 8
 SLACK = 40  # of a thousand calls: free lists and caches of the interpreter breathe
 MAPPED_SLACK = 16 << 20
 SINGLETONS = [

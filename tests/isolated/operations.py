@@ -138,6 +138,78 @@ def gathers(count):
     yield operation("gather list", ps.gather, [1.0, 2.0, 3.0], [2, 0])
 
 
+def masks(count):
+    """Choices, masked updates and gathers, each with what it needs memory for."""
+    mask, values, a = np.arange(count) % 3 > 0, numbers(count), numbers(count)
+    for op in OPS:
+        yield in_place(f"mask {op}", ps.scatter_where, a.copy(), mask, values, op=op)
+        rows = numbers(count, 3, dtype="f4")
+        yield in_place(f"mask rows {op}", ps.scatter_where, rows, mask, 2.0, op=op)
+    half, swapped = numbers(count, dtype="f2"), numbers(count, dtype=">f8")
+    yield in_place("mask half", ps.scatter_where, half, mask, half[::-1], op="add")
+    yield in_place("mask swapped", ps.scatter_where, swapped, mask, values, op="add")
+    packed = numbers(int(mask.sum()))
+    call = (ps.scatter_where, a.copy(), mask, packed)
+    yield in_place("mask packed", *call, packed=True)
+    yield in_place("mask packed add", *call, packed=True, op="add")
+    call = (ps.scatter_where, swapped.copy(), mask, packed.astype("f4"))
+    yield in_place("mask packed swapped", *call, packed=True)
+    yield operation("mask new", ps.scatter_where, a, mask, 7.0)
+    yield operation("mask new mean", ps.scatter_where, a, mask, values, op="mean")
+    call = (ps.scatter_where, a, mask[::-1], values[::-1])
+    yield in_place("mask strided", *call, op="add")
+    shifted = (ps.scatter_where, a[:-1], mask[1:], a[1:])
+    yield operation("mask overlap", *shifted, out=a[:-1], target=a)
+    for dtype in ("i1", "f4", "c16", ">f8", "S7"):
+        source = numbers(count, 3).astype(dtype)
+        yield operation(f"mask gather {dtype}", ps.gather_where, source, mask)
+        yield operation(f"mask gather one {dtype}", ps.gather_where, source[:, 0], mask)
+    yield operation("mask gather axis", ps.gather_where, numbers(3, count), mask, 1)
+
+
+def choices(count):
+    """where in each of its ways, and apply_where."""
+    mask, x, y = np.arange(count) % 3 > 0, numbers(count), numbers(count, dtype="f4")
+    yield operation("where", ps.where, mask, x, x[::-1])
+    yield operation("where one", ps.where, mask, x, 0.0)
+    yield operation("where cast", ps.where, x, y, x)
+    yield operation("where outer", ps.where, mask[:9, None], x, y)
+    yield operation("where list", ps.where, [True, False], [1, 2], [3.0, 4.0])
+    yield operation("where words", ps.where, mask, x.astype("S7"), x[::-1].astype("S7"))
+    yield operation("where records", ps.where, mask, x.view("V8"), x.view("V8"))
+    for name, out in {
+        "": x.copy(),
+        "half": y.astype("f2"),
+        "swapped": x.astype(">f8"),
+    }.items():
+        call = (ps.where, mask, x, y)
+        yield operation(f"where out {name}", *call, out=out, target=out)
+    out = numbers(count)
+    yield operation("where in place", ps.where, mask, out, 3.0, out=out, target=out)
+    moved = numbers(count + 1)
+    call = (ps.where, mask, moved[1:], 3.0)
+    yield operation("where overlap", *call, out=moved[:-1], target=moved)
+    yield operation("apply", ps.apply_where, mask, (x, y), np.add, fill_value=0.0)
+    yield operation("apply both", ps.apply_where, mask, x, np.log, np.exp)
+
+
+def positions(count):
+    """Where arrays of each kind are true, and how often."""
+    mask, x = np.arange(count) % 3 > 0, numbers(count)
+    for name, array in {
+        "bool": mask,
+        "float": x,
+        "swapped": x.astype(">f4"),
+        "table": numbers(3, count) % 2,
+        "strided": mask[::-2],
+        "objects": mask.astype(object),
+    }.items():
+        for function in (ps.nonzero, ps.flatnonzero, ps.argwhere, ps.count_nonzero):
+            yield operation(f"{function.__name__} {name}", function, array)
+        yield operation(f"count along {name}", ps.count_nonzero, array, -1)
+        yield operation(f"sized {name}", ps.flatnonzero, array, size=9, fill_value=-1)
+
+
 def objects(count):
     """Moves of what the interpreter owns."""
     index = mixed_index(count, 90)
@@ -146,12 +218,28 @@ def objects(count):
     yield operation("gather objects", ps.gather, a, index)
     words = np.array(["some", "words"] * 45)
     yield in_place("words", ps.scatter, words, index, words[index])
+    mask = np.arange(90) % 3 > 0
+    yield in_place("objects mask", ps.scatter_where, a, mask, a[::-1].copy())
+    yield operation("objects where", ps.where, mask, a, None)
+    yield operation("objects packed", ps.gather_where, a, mask)
+
+
+def index_successes(count):
+    """All operations by an index that return."""
+    for group in (reductions, options, addressings, gathers, objects):
+        yield from group(count)
+
+
+def mask_successes(count):
+    """All operations on masks and conditions that return."""
+    for group in (masks, choices, positions):
+        yield from group(count)
 
 
 def successes(count):
     """All operations that return."""
-    for group in (reductions, options, addressings, gathers, objects):
-        yield from group(count)
+    yield from index_successes(count)
+    yield from mask_successes(count)
 
 
 def index_failures():
@@ -208,7 +296,65 @@ def option_failures():
     yield operation("threads", ps.set_num_threads, 0)
 
 
+def mask_failures():
+    """What the functions of masks and conditions refuse."""
+    a, mask, locked = numbers(90), np.arange(90) % 3 > 0, numbers(90)
+    locked.flags.writeable = False
+    call = (ps.scatter_where, a)
+    for name, wrong in {
+        "length": mask[:9],
+        "ints": [1, 0],
+        "floats": a,
+        "masked": np.ma.masked_array(mask),
+        "ragged": [[True], [True, False]],
+    }.items():
+        yield operation(f"mask {name}", *call, wrong, 1.0, out=a)
+        yield operation(f"mask gather {name}", ps.gather_where, a, wrong)
+    call = (ps.scatter_where, a, mask)
+    yield operation("mask packed count", *call, numbers(9), packed=True, out=a)
+    yield operation("mask values", *call, numbers(9), out=a)
+    yield operation("mask cast", *call, np.array([1j]), out=a)
+    yield operation("mask op", *call, 1.0, op="none")
+    yield operation("mask out", *call, 1.0, out=locked)
+    yield operation("mask axis", ps.gather_where, a, mask, 3)
+    ints = numbers(90, dtype="i8")
+    yield operation("mask weak", ps.scatter_where, ints, mask, 2**70, out=ints)
+    yield operation("apply", ps.apply_where, mask, a, np.log)
+
+
+def where_failures():
+    """What where and the nonzero family refuse."""
+    a, mask, locked = numbers(90), np.arange(90) % 3 > 0, numbers(90)
+    locked.flags.writeable = False
+    octets = numbers(90, dtype="u1")
+    for name, args, chosen in (
+        ("shapes", (mask, a, a[:7]), {}),
+        ("out", (mask, a, a), {"out": locked}),
+        ("out shape", (mask, a, a), {"out": numbers(7)}),
+        ("out kind", (mask, a, a), {"out": [1]}),
+        ("dtype", (mask, a, a), {"dtype": "i4"}),
+        ("weak", (mask, octets, 256), {}),
+        ("casting", (mask, a, a), {"casting": "none"}),
+        ("masked", (mask, np.ma.zeros(90), 0.0), {}),
+        ("promotion", (mask, a, numbers(90).astype("M8[s]")), {}),
+    ):
+        yield operation(f"where {name}", ps.where, *args, **chosen)
+    yield operation("where keyword", ps.where, mask, a, a, colour=1)
+    for function in (ps.nonzero, ps.flatnonzero, ps.argwhere):
+        name = function.__name__
+        yield operation(f"{name} masked", function, np.ma.zeros(3))
+        yield operation(f"{name} size", function, a, size=-1)
+        yield operation(f"{name} size kind", function, a, size=1.5)
+        yield operation(f"{name} fill", function, a, size=99, fill_value="x")
+    yield operation("nonzero axes", ps.nonzero, 3)
+    yield operation("count axis", ps.count_nonzero, a, 5)
+    yield operation("count axes", ps.count_nonzero, a, (0, 0))
+
+
 def failures():
     """All operations that raise."""
-    for group in (index_failures, argument_failures, option_failures):
+    for group in (
+        *(index_failures, argument_failures, option_failures),
+        *(mask_failures, where_failures),
+    ):
         yield from group()

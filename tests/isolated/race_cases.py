@@ -139,6 +139,110 @@ def mask_race():
     assert not memory.any()
 
 
+def bounded(function, table):
+    """Return what a function finds as arrays, each with what bounds its numbers."""
+    found = function(table)
+    if function is ps.count_nonzero:
+        return [(np.asarray(found), table.size + 1)]
+    if function is ps.flatnonzero:
+        return [(found, table.size)]
+    return zip(found.T if function is ps.argwhere else found, table.shape, strict=True)
+
+
+def positions_race(function, shape, dtype):
+    """Positions of an array that changes lie within it; their number may be stale."""
+    good = (np.arange(np.prod(shape)) % 3 == 0).astype(dtype)
+    array = good.copy()
+    with Meddler(array, good, [1, 0, 1]):
+        for _ in range(CALLS // 4):
+            try:
+                results = list(bounded(function, array.reshape(shape)))
+            except RuntimeError as error:
+                assert "changed during the call" in str(error), error
+                continue
+            for found, limit in results:
+                assert np.all((found >= 0) & (found < limit)), (
+                    found.min(),
+                    found.max(),
+                )
+
+
+def packed_race(op, dtype):
+    """Packed values under a mask that grows and shrinks: none beyond them is read."""
+    good = np.arange(COUNT) % 2 == 0
+    mask = good.copy()
+    values = np.zeros(3 * COUNT, dtype)  # those that belong to the call are ones
+    packed = values[COUNT : COUNT + int(good.sum())]
+    packed[:] = 1
+    memory = np.zeros(3 * COUNT, dtype)
+    target = memory[COUNT : 2 * COUNT]
+    with Meddler(mask, good, [True, False, True]):
+        for _ in range(CALLS // 4):
+            try:
+                ps.scatter_where(target, mask, packed, op=op, packed=True, out=target)
+            except ValueError as error:
+                assert str(packed.size) in str(error), error
+            except RuntimeError as error:
+                assert "changed during the call" in str(error), error
+    assert not memory[:COUNT].any() and not memory[2 * COUNT :].any()
+
+
+def compressed_race(dtype):
+    """Gathers under a mask that changes: nothing beyond the array comes out."""
+    good = np.arange(COUNT) % 2 == 0
+    mask = good.copy()
+    memory = np.full(3 * COUNT, 99, dtype)
+    source = memory[COUNT : 2 * COUNT]
+    source[:] = 7
+    with Meddler(mask, good, [True, False, True]):
+        for _ in range(CALLS // 4):
+            try:
+                result = ps.gather_where(source, mask)
+            except RuntimeError as error:
+                assert "changed during the call" in str(error), error
+                continue
+            assert result.size <= COUNT and not np.any(result == 99)
+
+
+def choice_race():
+    """A condition that changes: each element is that of one side or the other."""
+    good = np.arange(COUNT) % 2 == 0
+    mask = good.copy()
+    memory = np.zeros(3 * COUNT, np.float32)
+    out = memory[COUNT : 2 * COUNT]
+    x, y = np.full(COUNT, 5, np.float32), np.full(COUNT, 6, np.float32)
+    with Meddler(mask, good, [True, False, True]):
+        for _ in range(CALLS // 4):
+            ps.where(mask, x, y, out=out)
+            assert np.all((out == 5) | (out == 6))
+            ps.scatter_where(out, mask, 6.0, op="min", out=out)
+            ps.scatter_where(out, mask, x, out=out)
+            assert np.all((out == 5) | (out == 6))
+    assert not memory[:COUNT].any() and not memory[2 * COUNT :].any()
+
+
+def mask_races():
+    """Conditions and masks of each family."""
+    for threads in (1, 2):
+        for dtype in ("?", "f4"):
+            for shape in ((COUNT * 4,), (COUNT, 4)):
+                name = f"{dtype} {len(shape)} axes, {threads}"
+                call = (forced, None, threads, positions_race)
+                yield case(
+                    f"flatnonzero {name}", "ok", *call, ps.flatnonzero, shape, dtype
+                )
+                yield case(f"nonzero {name}", "ok", *call, ps.nonzero, shape, dtype)
+                yield case(f"argwhere {name}", "ok", *call, ps.argwhere, shape, dtype)
+                yield case(f"count {name}", "ok", *call, ps.count_nonzero, shape, dtype)
+        for dtype in ("u1", "u2", "f4", "f8", "c16"):
+            for op in ("set", "add"):
+                call = (forced, None, threads, packed_race, op, dtype)
+                yield case(f"packed {op} {dtype} {threads}", "ok", *call)
+            call = (forced, None, threads, compressed_race, dtype)
+            yield case(f"gather_where {dtype} {threads}", "ok", *call)
+        yield case(f"where {threads}", "ok", forced, None, threads, choice_race)
+
+
 def shared_target():
     """Many threads add to one array: numbers may be lost, nothing else may happen."""
     target, memory = guarded(1)
@@ -183,7 +287,11 @@ def races_by_algorithm():
                     yield case(name, "ok", forced, algorithm, threads, *race)
 
 
-GROUPS = {"races": races, "races by algorithm": races_by_algorithm}
+GROUPS = {
+    "races": races,
+    "races by algorithm": races_by_algorithm,
+    "mask races": mask_races,
+}
 
 if __name__ == "__main__":
     run_group(GROUPS)

@@ -73,6 +73,23 @@ def along():
     assert not a.any()
 
 
+def repeated(row, times):
+    """A table of so many equal rows, in the memory of one."""
+    shape, strides = (times, row.size), (0, *row.strides)
+    return np.lib.stride_tricks.as_strided(row, shape, strides)
+
+
+def positions():
+    """Counting and looking for what is true are interrupted as well."""
+    mask = repeated(np.zeros(1 << 20, bool), 1 << 24)
+    slow = repeated(np.zeros(1 << 14, ">c16"), 1 << 19)
+    for threads in (1, 2):
+        with ps.num_threads(threads):
+            interrupted(ps.count_nonzero, mask)
+            interrupted(ps.flatnonzero, slow)
+            interrupted(ps.argwhere, slow)
+
+
 def again():
     """After an interrupt the next calls are right, alone and with helpers."""
     for threads in (1, 2):
@@ -222,6 +239,7 @@ def all_cases():
         yield case(f"handler calls us {threads}", "ok", handler_calls_us, threads)
     for situation in (
         along,
+        positions,
         again,
         in_a_thread,
         handler_raises,

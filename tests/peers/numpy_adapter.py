@@ -18,20 +18,22 @@ import importlib.machinery
 import json
 import pathlib
 import sys
-from collections import Counter
 
 import numpy as np
 import pytest
 
 import pyscatter as ps
+from tests.peers import numpy_masks
+from tests.peers.numpy_calls import calls, moved, reached
 
 NUMPY = pathlib.Path(np.__file__).resolve().parent
 FILES = [
     NUMPY / room / "tests" / f"test_{stem}.py"
     for room, stems in (
-        ("_core", "dtype indexing item_selection mem_overlap multiarray numeric"),
-        ("_core", "regression ufunc umath"),
-        ("lib", "arraysetops shape_base"),
+        ("_core", "api casting_floatingpoint_errors dtype half indexing"),
+        ("_core", "item_selection mem_overlap multiarray nditer numeric"),
+        ("_core", "regression scalarmath ufunc umath"),
+        ("lib", "arraysetops index_tricks nanfunctions shape_base"),
     )
     for stem in stems.split()
 ]
@@ -45,13 +47,6 @@ DROP_INS = {
 }
 ORDER = (np.minimum, np.maximum, np.fmin, np.fmax)
 
-calls = Counter()
-
-
-def _reached(name):
-    """Count a call that reaches pyscatter, before it can raise."""
-    calls[name] += 1
-
 
 def _offered(ufunc, dtype):
     """Say whether pyscatter has this arithmetic on this dtype."""
@@ -63,13 +58,8 @@ def _offered(ufunc, dtype):
 def _at(ufunc, a, *args):
     if len(args) != 2 or not isinstance(a, np.ndarray) or not _offered(ufunc, a.dtype):
         return ufunc.at(a, *args)
-    _reached(ufunc.__name__)
+    reached(ufunc.__name__)
     return DROP_INS[ufunc](a, *args)
-
-
-def _moved(a):
-    """Say whether pyscatter promises to move elements of this array."""
-    return a.dtype.num < 24 and not isinstance(a, np.ma.MaskedArray)
 
 
 def _positions(index):
@@ -82,17 +72,17 @@ def _positions(index):
 
 def _take(a, indices, axis=None, out=None, mode="raise"):
     a = np.asanyarray(a)
-    if not _moved(a):
+    if not moved(a):
         return np.take(a, indices, axis, out, mode)
-    _reached("take")
+    reached("take")
     result = ps.gather(a, _positions(indices), axis=axis, mode=mode, out=out)
     return result[()] if out is None else result
 
 
 def _put(a, ind, v, mode="raise"):
-    if not isinstance(a, np.ndarray) or not _moved(a):
+    if not isinstance(a, np.ndarray) or not moved(a):
         return np.put(a, ind, v, mode)
-    _reached("put")
+    reached("put")
     ind = _positions(ind)
     v = np.asarray(v, dtype=a.dtype)
     if v.size == 0:
@@ -101,22 +91,23 @@ def _put(a, ind, v, mode="raise"):
 
 
 def _take_along_axis(arr, indices, axis=-1):
-    _reached("take_along_axis")
+    reached("take_along_axis")
     return ps.gather_along_axis(arr, indices, axis)
 
 
 def _put_along_axis(arr, indices, values, axis):
-    _reached("put_along_axis")
+    reached("put_along_axis")
     ps.scatter_along_axis(arr, indices, values, axis, casting="unsafe", out=arr)
 
 
 FUNCTIONS = {
+    **numpy_masks.FUNCTIONS,
     "take": _take,
     "put": _put,
     "take_along_axis": _take_along_axis,
     "put_along_axis": _put_along_axis,
 }
-METHODS = ("take", "put")
+METHODS = {"take": _take, "put": _put, **numpy_masks.METHODS}
 
 
 def _advanced(index):
@@ -127,13 +118,13 @@ def _advanced(index):
 
 
 def _plain(obj, index):
-    return type(obj) is np.ndarray and _moved(obj) and _advanced(index)
+    return type(obj) is np.ndarray and moved(obj) and _advanced(index)
 
 
 def _getitem(obj, index):
     if not _plain(obj, index):
         return obj[index]
-    _reached("getitem")
+    reached("getitem")
     return ps.gather_at(obj, index)[()]
 
 
@@ -141,7 +132,7 @@ def _setitem(obj, index, value):
     if not _plain(obj, index):
         obj[index] = value
         return
-    _reached("setitem")
+    reached("setitem")
     ps.scatter_at(obj, index, value, casting="unsafe", out=obj)
 
 
@@ -152,7 +143,7 @@ def lookup(obj, name):
     if obj is np and name in FUNCTIONS:
         return FUNCTIONS[name]
     if name in METHODS and isinstance(obj, np.ndarray):
-        return functools.partial(FUNCTIONS[name], obj)
+        return functools.partial(METHODS[name], obj)
     return getattr(obj, name)
 
 

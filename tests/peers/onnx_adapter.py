@@ -1,4 +1,4 @@
-"""ONNX's node cases for scatter and gather, from the generators in its package.
+"""ONNX's node cases for scatter, gather, conditions, from its package's generators.
 
 Each generator module registers models of one node with inputs and expected outputs.
 The modules are imported one by one: importing all of them needs packages that have
@@ -15,7 +15,8 @@ from onnx.backend.test.case import node
 import pyscatter as ps
 
 GENERATORS = (
-    "scatternd scatterelements scatter gathernd gatherelements gather tensorscatter"
+    "scatternd scatterelements scatter gathernd gatherelements gather tensorscatter "
+    "where compress nonzero"
 ).split()
 
 
@@ -42,6 +43,15 @@ def _tensor_scatter(cache, update, start=None, *, axis=-2, mode="linear"):
     return ps.scatter_nd(cache, position, update, batch_dims=axis)
 
 
+def _compress(data, condition, *, axis=None):
+    """Without an axis the array is flat; what a short condition lacks is false."""
+    if axis is None:
+        data, axis = data.reshape(-1), 0
+    mask = np.zeros(data.shape[axis], bool)
+    mask[: len(condition)] = condition
+    return ps.gather_where(data, mask, axis)
+
+
 OPERATORS = {
     "ScatterND": _scatter_nd,
     "ScatterElements": _scatter_elements,
@@ -54,6 +64,9 @@ OPERATORS = {
     ),
     "Gather": lambda data, indices, axis=0: ps.gather(data, indices, axis=axis),
     "TensorScatter": _tensor_scatter,
+    "Where": ps.where,
+    "Compress": _compress,
+    "NonZero": lambda data: np.stack(ps.nonzero(data)),
 }
 
 

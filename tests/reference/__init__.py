@@ -5,6 +5,7 @@ themselves compared with NumPy wherever NumPy means the same.
 """
 
 from .gather import gather, gather_along_axis, gather_at, gather_nd
+from .nonzero import argwhere, count_nonzero, flatnonzero, nonzero
 from .scatter import (
     add_at,
     bitwise_and_at,
@@ -23,13 +24,18 @@ from .scatter import (
     scatter_nd,
     subtract_at,
 )
+from .where import apply_where, gather_where, scatter_where, where
 
 __all__ = [
     "add_at",
+    "apply_where",
+    "argwhere",
     "bitwise_and_at",
     "bitwise_or_at",
     "bitwise_xor_at",
+    "count_nonzero",
     "divide_at",
+    "flatnonzero",
     "floor_divide_at",
     "fmax_at",
     "fmin_at",
@@ -37,12 +43,16 @@ __all__ = [
     "gather_along_axis",
     "gather_at",
     "gather_nd",
+    "gather_where",
     "maximum_at",
     "minimum_at",
     "multiply_at",
+    "nonzero",
     "scatter",
     "scatter_along_axis",
     "scatter_at",
     "scatter_nd",
+    "scatter_where",
     "subtract_at",
+    "where",
 ]

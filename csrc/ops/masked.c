@@ -1,0 +1,285 @@
+/* Updates under a mask: ps_scatter without index arrays.
+ *
+ * What the kernels can do in place (a native aligned target of the accumulator's type,
+ * single elements side by side) goes block by block through the masked kernels, which
+ * read 64 mask bytes at a time. A target of another type, byte order or alignment is
+ * worked on in a copy of the selected elements of a block, which is put back: one
+ * rounding, and nothing else is read. All else is an ordinary scatter whose entries the
+ * mask thins out. A mask names no element twice, so both give the same bits, and the
+ * target may be walked in the order in which it lies in memory. Few comments below: the
+ * steps are those of ops/where.c.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "base/scratch.h"
+#include "base/sizes.h"
+#include "kernels/kernels.h"
+#include "ops/mask.h"
+#include "ops/operand.h"
+#include "ops/run.h"
+#include "ops/stage.h"
+#include "ops/values.h"
+
+enum {
+    /* Bytes of one chunk, and bytes below which another thread does not pay, as in
+     * ops/where.c. */
+    CHUNK_BYTES = 2 << 20,
+    PARALLEL_BYTES = 1 << 20,
+    /* Shorter runs of the target are left to lists: a kernel call for each would cost
+     * more than its elements. */
+    SHORTEST_RUN = 16,
+    /* Elements of a block for which there is no memory but the stack's. */
+    SMALL_BLOCK = 32
+};
+
+typedef struct {
+    ps_run *run; /* first, for ps_run_chunks */
+    ps_mask_source mask;
+    ps_operand values, target;
+    int64_t n, chunk;
+    const ps_target *target_type;
+    enum ps_op op; /* PS_set for moves */
+    int size;      /* of an item, as the kernels' tables count it */
+    bool stages;   /* kernels cannot work on the target itself */
+} ready_masked;
+
+/* Buffers of a block; the last four for staged targets. */
+typedef struct {
+    char *block;
+    int64_t nbytes;
+    int64_t capacity;
+    char *values, *mask, *raw, *chosen, *accumulators;
+    int64_t *offset;
+    _Alignas(64) char small[SMALL_BLOCK * (4 * 16 + 8 + 1)];
+} masked_room;
+
+/* As in ops/where.c: no memory means short blocks, not an error. */
+static void
+open_room(const ready_masked *ready, masked_room *room)
+{
+    const int64_t per_element = ready->stages ? 4 * 16 + 8 + 1 : 16 + 1;
+    room->capacity = PS_OPERAND_BLOCK;
+    room->nbytes = PS_OPERAND_BLOCK * per_element;
+    room->block = ps_scratch_get(room->nbytes);
+    char *at = room->block;
+    if (at == NULL) {
+        room->capacity = SMALL_BLOCK;
+        at = room->small;
+    }
+    room->values = at;
+    room->mask = at + 16 * room->capacity;
+    if (ready->stages) {
+        room->raw = at + 16 * room->capacity;
+        room->chosen = room->raw + 16 * room->capacity;
+        room->accumulators = room->chosen + 16 * room->capacity;
+        room->offset = (int64_t *)(void *)(room->accumulators + 16 * room->capacity);
+        room->mask = (char *)(room->offset + room->capacity);
+    }
+}
+
+/* The values of the trues, side by side or one for all; what they are is
+ * ready->values.type. */
+static const char *
+chosen_values(const ready_masked *ready, const masked_room *room, const char *mask,
+              int64_t first, int64_t n, int64_t count, bool *is_one)
+{
+    const int size = ps_size_of(ps_dtype_size[ready->values.type]);
+    const char *const values =
+            ps_operand_block(&ready->values, first, n, room->values, is_one);
+    if (*is_one) {
+        return values;
+    }
+    ps_kernels()->compress[size](room->chosen, values, mask, n, count);
+    return room->chosen;
+}
+
+/* n elements `stride` bytes apart of a target that kernels cannot work on: selected
+ * elements are taken out, converted, combined, converted back, and put back. */
+static void
+run_staged_block(const ready_masked *ready, const masked_room *room, char *target,
+                 int64_t stride, int64_t first, int64_t n)
+{
+    const ps_kernel_table *const kernels = ps_kernels();
+    const ps_target *const type = ready->target_type;
+    const enum ps_dtype computed = ready->values.type;
+    bool is_one;
+    const char *const mask = ps_mask_block(&ready->mask, first, n, room->mask);
+    int64_t *const place = (int64_t *)(void *)room->accumulators; /* still free */
+    ps_list list = {room->offset, NULL, ps_mask_positions(place, mask, n, 0)};
+    if (list.n == 0) {
+        return;
+    }
+    const char *results = chosen_values(ready, room, mask, first, n, list.n, &is_one);
+    kernels->list_place(list.offset, place, list.n, stride, 0);
+    if (ready->op != PS_set) {
+        kernels->gather[ready->size](room->raw, &list, target, type->itemsize);
+        ps_convert(computed, room->accumulators, type->dtype, type->itemsize,
+                   type->swapped, room->raw, type->itemsize, list.n);
+        memset(room->mask, 1, (size_t)list.n);
+        kernels->masked[ready->op][computed](room->accumulators, room->mask, results,
+                                             is_one, list.n);
+        results = room->accumulators;
+        is_one = false;
+    }
+    ps_store(type->dtype, type->itemsize, type->swapped, room->raw, type->itemsize,
+             computed, results, is_one ? 1 : list.n);
+    kernels->set[ready->size](target, &list, room->raw, is_one ? 0 : type->itemsize);
+}
+
+/* n elements that lie side by side in the target. */
+static void
+run_block(const ready_masked *ready, const masked_room *room, char *target,
+          int64_t first, int64_t n)
+{
+    const ps_kernel_table *const kernels = ps_kernels();
+    bool is_one;
+    const char *const mask = ps_mask_block(&ready->mask, first, n, room->mask);
+    const char *const values =
+            ps_operand_block(&ready->values, first, n, room->values, &is_one);
+    if (ready->op == PS_set) {
+        kernels->where_set[ready->size](target, mask, values, is_one, n);
+    }
+    else {
+        kernels->masked[ready->op][ready->values.type](target, mask, values, is_one, n);
+    }
+}
+
+/* Blocks end where a run of the target ends. */
+static void
+run_chunk(void *context, int64_t chunk)
+{
+    const ready_masked *const ready = context;
+    const int64_t last = ps_min(ready->n, (chunk + 1) * ready->chunk);
+    masked_room room;
+    if (ps_run_stops(ready->run)) {
+        return;
+    }
+    open_room(ready, &room);
+    for (int64_t at = chunk * ready->chunk, count; at < last; at += count) {
+        int64_t stride;
+        char *const target = ps_operand_run(&ready->target, at, &count, &stride);
+        count = ps_min(ps_min(count, room.capacity), last - at);
+        if (ready->stages) {
+            run_staged_block(ready, &room, target, stride, at, count);
+        }
+        else {
+            run_block(ready, &room, target, at, count);
+        }
+    }
+    ps_scratch_put(room.block, room.nbytes);
+}
+
+/* "first" is "set", since no element is named twice. */
+static bool
+is_move(const ps_scatter_call *call)
+{
+    return call->op == PS_set || call->op == PS_first;
+}
+
+/* Innermost axes over which the mask is broadcast are rows: all of one, or nothing. */
+static void
+move_axes_to_rows(ps_scatter_call *call)
+{
+    ps_address *const address = &call->address;
+    ps_rows *const rows = &call->rows;
+    while (address->ndim > 0 && address->mask_strides[address->ndim - 1] == 0 &&
+           address->shape[address->ndim - 1] > 0) {
+        const int axis = --address->ndim;
+        const size_t nbytes = (size_t)rows->ndim * sizeof(int64_t);
+        memmove(rows->shape + 1, rows->shape, nbytes);
+        memmove(rows->target_strides + 1, rows->target_strides, nbytes);
+        memmove(rows->value_strides + 1, rows->value_strides, nbytes);
+        rows->shape[0] = address->shape[axis];
+        rows->target_strides[0] = address->link[axis];
+        rows->value_strides[0] = call->values.entry_strides[axis];
+        rows->ndim++;
+        address->n /= address->shape[axis];
+    }
+}
+
+/* Make a call ready for the masked kernels; false: it is not for them. */
+static bool
+make_ready(ps_scatter_call *call, ready_masked *ready, int64_t *shape,
+           int64_t (*strides)[PS_MAX_DIMS])
+{
+    ps_address *const address = &call->address;
+    ps_target *const target = &call->target;
+    const ps_values *const values = &call->values;
+    if (call->rows.ndim > 0 || call->compensated || ps_forced_choice() != 0 ||
+        ps_size_of(target->itemsize) < 0 ||
+        (!is_move(call) && call->op >= PS_NUM_REDUCTIONS)) {
+        return false;
+    }
+    ready->stages = ps_needs_stage(call);
+    ready->target_type = target;
+    const size_t nbytes = (size_t)address->ndim * sizeof(int64_t);
+    /* Bytes move as they are where both sides have the same order. */
+    const bool swaps = is_move(call) && !ready->stages && target->swapped;
+    ps_view views[3] = {
+            {.data = target->data, .dtype = PS_raw, .itemsize = target->itemsize},
+            {.data = (char *)(uintptr_t)address->mask, .dtype = PS_b1, .itemsize = 1},
+            {.data = values->data,
+             .dtype = values->dtype,
+             .itemsize = values->itemsize,
+             .swapped = values->swapped && !swaps}};
+    int64_t *const rows[3] = {strides[0], strides[1], strides[2]};
+    memcpy(shape, address->shape, nbytes);
+    memcpy(strides[0], address->link, nbytes);
+    memcpy(strides[1], address->mask_strides, nbytes);
+    memcpy(strides[2], values->entry_strides, nbytes);
+    for (int v = 0; v < 3; v++) {
+        views[v].ndim = address->ndim;
+    }
+    ps_order_axes(views, 3, shape, rows);
+    ps_operand_open(&ready->target, &views[0], PS_raw);
+    ps_mask_open(&ready->mask, &views[1]);
+    ps_operand_open(&ready->values, &views[2],
+                    is_move(call) ? target->dtype : call->accumulator);
+    if (!is_move(call) && !values->aligned) {
+        ps_operand_pack(&ready->values);
+    }
+    const int last = ready->target.ndim - 1;
+    const bool is_long = last <= 0 || ready->target.shape[last] >= SHORTEST_RUN;
+    return is_long && (last < 0 || ready->stages ||
+                       ready->target.strides[last] == target->itemsize);
+}
+
+/* Chunks as in ops/where.c. */
+static void
+cut(ready_masked *ready)
+{
+    const int64_t per_element = 1 + 3 * ready->target.itemsize;
+    const int64_t threads = ready->run->threads;
+    ready->chunk = CHUNK_BYTES / per_element;
+    if (threads > 1 && ready->n * per_element >= PARALLEL_BYTES) {
+        ready->chunk = ps_min(ready->chunk, ps_ceil_div(ready->n, 4 * threads));
+    }
+    ready->chunk = ps_ceil_div(ready->chunk, PS_MASK_BLOCK) * PS_MASK_BLOCK;
+}
+
+/* Nothing can fail once the first byte has been written, but for Ctrl-C. */
+ps_status
+ps_scatter_where(ps_scatter_call *call, ps_run *run)
+{
+    int64_t shape[PS_MAX_DIMS], strides[3][PS_MAX_DIMS];
+    ready_masked ready;
+    if (call->address.n > 0) {
+        move_axes_to_rows(call);
+    }
+    if (call->address.n == 0 || !make_ready(call, &ready, shape, strides)) {
+        return ps_scatter(call, run);
+    }
+    ready.run = run;
+    ready.n = call->address.n;
+    ready.op = is_move(call) ? PS_set : call->op;
+    ready.size = ps_size_of(call->target.itemsize);
+    cut(&ready);
+    run->has_written = !call->target.is_private;
+    const int64_t chunks = ps_ceil_div(ready.n, ready.chunk);
+    if (chunks == 1) {
+        run_chunk(&ready, 0);
+        return ps_fail((enum ps_code)atomic_load(&run->failed));
+    }
+    return ps_run_chunks(run, chunks, run_chunk, &ready);
+}

@@ -1,0 +1,285 @@
+"""What the C module offers: the public functions that pyscatter exports as they are,
+and hooks for tests. `tests/test_docs.py` compares this file with the module.
+"""
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any, Literal, SupportsIndex, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+
+Op: TypeAlias = str | np.ufunc
+Mode: TypeAlias = Literal["raise", "drop", "clip", "wrap"]
+GatherMode: TypeAlias = Literal["raise", "drop", "clip", "wrap", "fill"]
+Casting: TypeAlias = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
+
+def add_at(
+    a: np.ndarray,
+    indices: ArrayLike | tuple[Any, ...],
+    b: ArrayLike,
+    *,
+    axis: int | None = None,
+    mode: Mode = "raise",
+    where: ArrayLike | None = None,
+) -> None: ...
+def argwhere(
+    a: ArrayLike,
+    *,
+    size: SupportsIndex | None = None,
+    fill_value: SupportsIndex = 0,
+) -> np.ndarray: ...
+def bitwise_and_at(
+    a: np.ndarray,
+    indices: ArrayLike | tuple[Any, ...],
+    b: ArrayLike,
+    *,
+    axis: int | None = None,
+    mode: Mode = "raise",
+    where: ArrayLike | None = None,
+) -> None: ...
+def bitwise_or_at(
+    a: np.ndarray,
+    indices: ArrayLike | tuple[Any, ...],
+    b: ArrayLike,
+    *,
+    axis: int | None = None,
+    mode: Mode = "raise",
+    where: ArrayLike | None = None,
+) -> None: ...
+def bitwise_xor_at(
+    a: np.ndarray,
+    indices: ArrayLike | tuple[Any, ...],
+    b: ArrayLike,
+    *,
+    axis: int | None = None,
+    mode: Mode = "raise",
+    where: ArrayLike | None = None,
+) -> None: ...
+def count_nonzero(
+    a: ArrayLike,
+    axis: int | tuple[int, ...] | None = None,
+    *,
+    keepdims: bool = False,
+) -> np.ndarray: ...
+def divide_at(
+    a: np.ndarray,
+    indices: ArrayLike | tuple[Any, ...],
+    b: ArrayLike,
+    *,
+    axis: int | None = None,
+    mode: Mode = "raise",
+    where: ArrayLike | None = None,
+) -> None: ...
+def flatnonzero(
+    a: ArrayLike,
+    *,
+    size: SupportsIndex | None = None,
+    fill_value: SupportsIndex = 0,
+) -> np.ndarray: ...
+def floor_divide_at(
+    a: np.ndarray,
+    indices: ArrayLike | tuple[Any, ...],
+    b: ArrayLike,
+    *,
+    axis: int | None = None,
+    mode: Mode = "raise",
+    where: ArrayLike | None = None,
+) -> None: ...
+def fmax_at(
+    a: np.ndarray,
+    indices: ArrayLike | tuple[Any, ...],
+    b: ArrayLike,
+    *,
+    axis: int | None = None,
+    mode: Mode = "raise",
+    where: ArrayLike | None = None,
+) -> None: ...
+def fmin_at(
+    a: np.ndarray,
+    indices: ArrayLike | tuple[Any, ...],
+    b: ArrayLike,
+    *,
+    axis: int | None = None,
+    mode: Mode = "raise",
+    where: ArrayLike | None = None,
+) -> None: ...
+def gather(
+    a: ArrayLike,
+    index: ArrayLike,
+    axis: SupportsIndex | None = ...,
+    *,
+    batch_dims: SupportsIndex = 0,
+    where: ArrayLike | None = None,
+    mode: GatherMode = "raise",
+    fill_value: Any = None,
+    out: np.ndarray | None = None,
+) -> np.ndarray: ...
+def gather_along_axis(
+    a: ArrayLike,
+    index: ArrayLike,
+    axis: SupportsIndex = -1,
+    *,
+    where: ArrayLike | None = None,
+    mode: GatherMode = "raise",
+    fill_value: Any = None,
+    out: np.ndarray | None = None,
+) -> np.ndarray: ...
+def gather_at(
+    a: ArrayLike,
+    indices: ArrayLike | tuple[Any, ...],
+    *,
+    where: ArrayLike | None = None,
+    mode: GatherMode = "raise",
+    fill_value: Any = None,
+    out: np.ndarray | None = None,
+) -> np.ndarray: ...
+def gather_nd(
+    a: ArrayLike,
+    indices: ArrayLike,
+    *,
+    batch_dims: SupportsIndex = 0,
+    where: ArrayLike | None = None,
+    mode: GatherMode = "raise",
+    fill_value: Any = None,
+    out: np.ndarray | None = None,
+) -> np.ndarray: ...
+def gather_where(
+    a: ArrayLike,
+    mask: ArrayLike,
+    axis: int | None = None,
+) -> np.ndarray: ...
+def maximum_at(
+    a: np.ndarray,
+    indices: ArrayLike | tuple[Any, ...],
+    b: ArrayLike,
+    *,
+    axis: int | None = None,
+    mode: Mode = "raise",
+    where: ArrayLike | None = None,
+) -> None: ...
+def minimum_at(
+    a: np.ndarray,
+    indices: ArrayLike | tuple[Any, ...],
+    b: ArrayLike,
+    *,
+    axis: int | None = None,
+    mode: Mode = "raise",
+    where: ArrayLike | None = None,
+) -> None: ...
+def multiply_at(
+    a: np.ndarray,
+    indices: ArrayLike | tuple[Any, ...],
+    b: ArrayLike,
+    *,
+    axis: int | None = None,
+    mode: Mode = "raise",
+    where: ArrayLike | None = None,
+) -> None: ...
+def nonzero(
+    a: ArrayLike,
+    *,
+    size: SupportsIndex | None = None,
+    fill_value: SupportsIndex = 0,
+) -> tuple[np.ndarray, ...]: ...
+def scatter(
+    a: ArrayLike,
+    index: ArrayLike,
+    values: ArrayLike,
+    axis: SupportsIndex | None = ...,
+    *,
+    batch_dims: SupportsIndex = 0,
+    op: Op = "set",
+    where: ArrayLike | None = None,
+    mode: Mode = "raise",
+    include_self: bool = True,
+    dtype: DTypeLike | None = None,
+    compensated: bool = False,
+    casting: Casting = "same_kind",
+    out: np.ndarray | None = None,
+) -> np.ndarray: ...
+def scatter_along_axis(
+    a: ArrayLike,
+    index: ArrayLike,
+    values: ArrayLike,
+    axis: SupportsIndex = -1,
+    *,
+    op: Op = "set",
+    where: ArrayLike | None = None,
+    mode: Mode = "raise",
+    include_self: bool = True,
+    dtype: DTypeLike | None = None,
+    compensated: bool = False,
+    casting: Casting = "same_kind",
+    out: np.ndarray | None = None,
+) -> np.ndarray: ...
+def scatter_at(
+    a: ArrayLike,
+    indices: ArrayLike | tuple[Any, ...],
+    values: ArrayLike,
+    *,
+    op: Op = "set",
+    where: ArrayLike | None = None,
+    mode: Mode = "raise",
+    include_self: bool = True,
+    dtype: DTypeLike | None = None,
+    compensated: bool = False,
+    casting: Casting = "same_kind",
+    out: np.ndarray | None = None,
+) -> np.ndarray: ...
+def scatter_nd(
+    a: ArrayLike,
+    indices: ArrayLike,
+    values: ArrayLike,
+    *,
+    batch_dims: SupportsIndex = 0,
+    op: Op = "set",
+    where: ArrayLike | None = None,
+    mode: Mode = "raise",
+    include_self: bool = True,
+    dtype: DTypeLike | None = None,
+    compensated: bool = False,
+    casting: Casting = "same_kind",
+    out: np.ndarray | None = None,
+) -> np.ndarray: ...
+def scatter_where(
+    a: ArrayLike,
+    mask: ArrayLike,
+    values: ArrayLike,
+    *,
+    op: Op = "set",
+    packed: bool = False,
+    casting: Casting = "same_kind",
+    out: np.ndarray | None = None,
+) -> np.ndarray: ...
+def subtract_at(
+    a: np.ndarray,
+    indices: ArrayLike | tuple[Any, ...],
+    b: ArrayLike,
+    *,
+    axis: int | None = None,
+    mode: Mode = "raise",
+    where: ArrayLike | None = None,
+) -> None: ...
+def where(
+    condition: ArrayLike,
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    out: np.ndarray | None = None,
+    dtype: DTypeLike | None = None,
+    casting: Casting = "same_kind",
+) -> np.ndarray: ...
+
+# Hooks for tests and for pyscatter itself.
+threads_var: ContextVar[int | None]
+
+def get_threads() -> int: ...
+def set_threads(threads: int, /) -> None: ...
+def kernels() -> list[tuple[str, str, str, str]]: ...
+def levels() -> tuple[str, ...]: ...
+def level() -> str: ...
+def force_level(name: str, /) -> str: ...
+def algorithms() -> tuple[str, ...]: ...
+def force_algorithm(name: str | None, /) -> str | None: ...
+def set_docstring(function: Callable[..., Any], text: str, /) -> None: ...

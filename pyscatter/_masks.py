@@ -1,0 +1,119 @@
+"""Cases of masks and conditions that need words or NumPy's own copies.
+
+The binding calls these for what is rare: objects, casts that warn, rows under a mask of
+few axes, values in the order of the trues. Only selected elements are ever read.
+"""
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from pyscatter import _core
+from pyscatter._values import WEAK_TYPES, is_masked
+
+
+def promoted(x, y):
+    """Return the native dtype of a choice between x and y; Python numbers are weak."""
+    both = [v if type(v) in WEAK_TYPES else v.dtype for v in (x, y)]
+    half = [d for d in both if isinstance(d, np.dtype) and d.name == "bfloat16"]
+    if half and float in (type(x), type(y)):
+        return half[0]  # NumPy does not know that Python floats are weak here
+    return np.result_type(*both).newbyteorder("=")
+
+
+def _cast_refusal(name, dtype, target, casting):
+    return TypeError(
+        f"cannot cast {name} from dtype {dtype} to {target} according to the rule "
+        f"'{casting}'"
+    )
+
+
+def _as_branch(number, dtype, casting):
+    """A Python number, where the result is no number type, as np.copyto can take it."""
+    array = np.asarray(number)
+    if not np.can_cast(array.dtype, dtype, casting):
+        raise _cast_refusal("a Python number", array.dtype, dtype, casting)
+    return array
+
+
+def spread(array, shape):
+    """Return the array, or a view of it, in a shape that it broadcasts to."""
+    return array if array.shape == shape else np.broadcast_to(array, shape)
+
+
+def where_by_numpy(condition, x, y, shape, dtype, casting):
+    """Choose by two masked copies, which cast what is selected and nothing else."""
+    if all(getattr(branch, "dtype", None) == dtype for branch in (x, y)):
+        return np.array(np.where(condition, x, y), order="C", copy=None)
+    mask = spread(_core.where(condition, True, False), shape)
+    result = np.zeros(shape, dtype)
+    for branch, selected in ((x, mask), (y, ~mask)):
+        if type(branch) in WEAK_TYPES:
+            branch = _as_branch(branch, dtype, casting)
+        np.copyto(result, branch, where=selected, casting="unsafe")
+    return result
+
+
+def _places(mask, array):
+    """Return the places of the trues in the axes of `array` that the mask covers."""
+    return _core.nonzero(spread(mask, array.shape[: mask.ndim]))
+
+
+def packed_places(a, mask, values):
+    """Return an index of the trues, of which `values` holds one each, or a scalar."""
+    if mask.ndim == 0:
+        places, count = mask, int(_core.count_nonzero(mask))
+    else:
+        places = _places(mask, a)
+        count = len(places[0])
+    shape = (count, *a.shape[mask.ndim :])
+    if np.ndim(values) and np.shape(values) != shape:
+        raise ValueError(
+            f"values has shape {np.shape(values)}; the mask selects {count}, so "
+            f"packed=True expects {shape} or a scalar"
+        )
+    return places
+
+
+def scatter_cast(a, mask, values, op, casting, out):
+    """Scatter values whose cast can warn: the selected ones alone are cast."""
+    if is_masked(values):
+        raise TypeError(
+            "'values' is a masked array, whose mask would be lost (use .filled() or "
+            ".data)"
+        )
+    values = np.asarray(values)
+    dtype = (a if out is None else out).dtype.newbyteorder("=")
+    drops_part = dtype.name == "bfloat16" and values.dtype.kind == "c"
+    if not np.can_cast(values.dtype, dtype, casting) or (
+        drops_part and casting != "unsafe"
+    ):
+        raise _cast_refusal("values", values.dtype, dtype, casting)
+    rows = values
+    while rows.ndim > a.ndim and rows.shape[0] == 1:
+        rows = rows[0]
+    try:
+        rows = np.broadcast_to(rows, a.shape)
+    except ValueError:
+        raise ValueError(
+            f"values has shape {values.shape}; expected to broadcast to {a.shape} = "
+            "a.shape (one value for each true: packed=True)"
+        ) from None
+    selected = gather_masked(rows, mask, None).astype(dtype)
+    return _core.scatter_where(
+        a, mask, selected, op=op, packed=True, casting=casting, out=out
+    )
+
+
+def gather_masked(a, mask, axis):
+    """Gather rows under a prefix, along an axis, objects, and items of odd sizes."""
+    if axis is None:
+        if mask.ndim == 0:
+            return _core.gather(a[np.newaxis], _core.flatnonzero(mask))
+        return _core.gather_at(a, _places(mask, a))
+    length = a.shape[normalize_axis_index(axis, a.ndim)]
+    if mask.shape != (length,):
+        raise ValueError(
+            f"'mask' has shape {mask.shape}; expected ({length},), the length of axis "
+            f"{axis} of 'a'"
+        )
+    return _core.gather(a, _core.flatnonzero(mask), axis=axis)
