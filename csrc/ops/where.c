@@ -7,7 +7,6 @@
  * is a copy of one element, so neither threads nor chunks can change a bit.
  */
 #include <stddef.h>
-#include <string.h>
 
 #include "base/scratch.h"
 #include "base/sizes.h"
@@ -144,9 +143,11 @@ order_axes(ps_where_call *call, int64_t *shape, int64_t (*strides)[PS_MAX_DIMS])
     for (int v = 0; v < 4; v++) {
         ordered[v] = *views[v];
         rows[v] = strides[v];
-        memcpy(strides[v], views[v]->strides, (size_t)views[v]->ndim * sizeof(int64_t));
+        for (int axis = 0; axis < views[v]->ndim; axis++) {
+            strides[v][axis] = views[v]->strides[axis];
+            shape[axis] = call->out.shape[axis];
+        }
     }
-    memcpy(shape, call->out.shape, (size_t)call->out.ndim * sizeof(int64_t));
     ps_order_axes(ordered, 4, shape, rows);
     for (int v = 0; v < 4; v++) {
         *views[v] = ordered[v];
