@@ -386,12 +386,16 @@ def ticks_during(call):
 def test_other_threads_run_during_a_call(threads):
     index = np.tile(INDEX, 40)
     a = np.zeros(SIZE)
+    calls = [
+        lambda: ps.add_at(a, index, 1.0),
+        lambda: ps.gather(a, index),
+        lambda: ps.where(index, 1.0, index),
+        lambda: ps.argwhere(index),
+        lambda: ps.gather_where(index, index > 9),
+    ]
     with ps.num_threads(threads):
-        assert ticks_during(lambda: ps.add_at(a, index, 1.0)) > 0
-        assert ticks_during(lambda: ps.gather(a, index)) > 0
-        assert ticks_during(lambda: ps.where(index, 1.0, index)) > 0
-        assert ticks_during(lambda: ps.argwhere(index)) > 0
-        assert ticks_during(lambda: ps.gather_where(index, index > 9)) > 0
+        for call in calls:  # a busy machine may not run the other thread in time
+            assert any(ticks_during(call) > 0 for _ in range(50))
     assert ticks_during(lambda: [0] * 100_000) == 0
 
 
