@@ -11,13 +11,14 @@ import sys
 from pathlib import Path
 
 import pyscatter as ps
-from benchmarks import bench_gather, bench_nonzero, bench_scatter
+from benchmarks import bench_gather, bench_nonzero, bench_scatter, bench_segment
 from benchmarks.harness import print_record, restart_clean, run
 from pyscatter.bench import OURS, describe
 
 BEGIN = "<!-- benchmark table: begin (written by benchmarks/report.py) -->"
 END = "<!-- benchmark table: end -->"
-WORKLOADS = bench_scatter.WORKLOADS + bench_gather.WORKLOADS + bench_nonzero.WORKLOADS
+SUITES = (bench_scatter, bench_gather, bench_segment, bench_nonzero)
+WORKLOADS = tuple(w for suite in SUITES for w in suite.WORKLOADS)
 
 
 def measure_all(workloads, scale, threads, seconds=3.0):

@@ -3,8 +3,10 @@
 Public names only; each module documents its family.
 """
 
+from pyscatter.bincount import bincount
 from pyscatter.gather import gather, gather_along_axis, gather_at, gather_nd
 from pyscatter.nonzero import argwhere, count_nonzero, flatnonzero, nonzero
+from pyscatter.plan import Plan
 from pyscatter.scatter import (
     add_at,
     bitwise_and_at,
@@ -23,6 +25,21 @@ from pyscatter.scatter import (
     scatter_nd,
     subtract_at,
 )
+from pyscatter.segment import (
+    segment_max,
+    segment_mean,
+    segment_min,
+    segment_prod,
+    segment_reduce,
+    segment_sum,
+)
+from pyscatter.segment_entries import (
+    segment_cumsum,
+    segment_expand,
+    segment_log_softmax,
+    segment_scan,
+    segment_softmax,
+)
 from pyscatter.threads import (
     get_num_threads,
     num_threads,
@@ -34,9 +51,11 @@ from pyscatter.where import apply_where, gather_where, scatter_where, where
 __version__ = "0.1.0"
 
 __all__ = [
+    "Plan",
     "add_at",
     "apply_where",
     "argwhere",
+    "bincount",
     "bitwise_and_at",
     "bitwise_or_at",
     "bitwise_xor_at",
@@ -62,6 +81,17 @@ __all__ = [
     "scatter_at",
     "scatter_nd",
     "scatter_where",
+    "segment_cumsum",
+    "segment_expand",
+    "segment_log_softmax",
+    "segment_max",
+    "segment_mean",
+    "segment_min",
+    "segment_prod",
+    "segment_reduce",
+    "segment_scan",
+    "segment_softmax",
+    "segment_sum",
     "set_num_threads",
     "show_config",
     "subtract_at",

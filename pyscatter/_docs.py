@@ -120,7 +120,110 @@ PARTS = {
     *Derivatives*: linear in `a`; the transpose is {transpose} with ``op="add"``.
 
     *Cost*: one pass over index and output, and one touch of each row named.""",
+    "reduction": """Parameters
+    ----------
+    values : array_like
+        What is reduced.
+    ids : array_like of int, or Plan
+        For each entry the segment that it belongs to, in any order; or say the segments
+        by ``offsets=``, ``starts=`` and ``stops=``, or ``lengths=``.
+    num_segments : int, optional
+        How many segments there are. By default the largest id and one.
+    options : optional
+        Every other keyword of `segment_reduce` but `op`.
+
+    Returns
+    -------
+    ndarray, or a tuple of out, arg and counts as asked
+        As `segment_reduce` with ``op="{name}"``.
+
+    Raises
+    ------
+    IndexError, ValueError, TypeError, OverflowError, numpy.exceptions.AxisError
+        As `segment_reduce`.
+
+    Notes
+    -----
+    This is `segment_reduce` with ``op="{name}"``, whose order, determinism,
+    derivatives and cost it has.
+
+    See Also
+    --------
+    segment_reduce, scatter
+    numpy.add.reduceat, torch.segment_reduce, jax.ops.segment_sum,
+    tf.math.unsorted_segment_sum""",
+    "softmax": """Parameters
+    ----------
+    values : array_like
+        Real numbers.
+    <<entry_ids>>
+    num_segments : int, optional
+        How many segments there are. By default the largest id and one.
+    axis : int, optional
+        The first axis of the entries; default `batch_dims`.
+    batch_dims : int, optional
+        Leading axes that `values` and `ids` share and that are independent.
+
+    Returns
+    -------
+    ndarray
+        Of the shape and dtype of `values`; float64 for integers and bools.
+
+    <<entry_raises>>
+
+    Notes
+    -----
+    *Order and duplicates*: powers are shifted by the largest element of the segment,
+    and added from first to last. Segments without entries give nothing; one of -inf
+    alone, or with +inf, gives NaN, as torch's.
+
+    *Determinism*: the same bits for any number of threads and any CPU level. Half types
+    are computed in float32 and rounded once.
+
+    *Derivatives*: those of softmax, segment by segment.
+
+    *Cost*: five passes over the values, one copy of them.""",
+    "entry_ids": """ids : array_like of int, or Plan, optional
+        For each entry the segment that it belongs to, in any order; not negative.
+    offsets : array_like of int, shape (num_segments + 1,), optional
+        Instead of `ids`: segment s has the entries from ``offsets[s]`` to
+        ``offsets[s + 1]``; first 0, last the number of entries, never decreasing.
+    lengths : array_like of int, shape (num_segments,), optional
+        Instead of `ids`: how many entries each segment has, one after the other.""",
+    "entry_raises": """Raises
+    ------
+    IndexError
+        An id is out of range.
+    ValueError
+        Shapes that do not fit; offsets or lengths that are no ranges; one large id
+        that would ask for far more segments than there are entries.
+    TypeError
+        Not exactly one of `ids`, `offsets` and `lengths`; ids that are not integers;
+        a dtype that has no such function; a masked array.
+    numpy.exceptions.AxisError
+        `axis` is out of bounds.""",
 }
+
+
+def filled(text):
+    """Return a docstring with its parts in place.
+
+    ``<<name>>`` or ``<<name: key=words>>`` stands for a part above.
+    """
+    for name, part in PARTS.items():
+        while (start := text.find(f"<<{name}")) >= 0:
+            end = text.index(">>", start)
+            _, _, given = text[start + 2 : end].partition(": ")
+            key, _, words = given.partition("=")
+            whole = part.replace("{" + key + "}", words) if key else part
+            text = text[:start] + whole + text[end + 2 :]
+    return text
+
+
+def complete(text):
+    """Return `filled` text without its indentation."""
+    lines = filled(text).splitlines()
+    return "\n".join(line.removeprefix("    ") for line in lines).strip()
 
 
 def document(function, signature, text):
@@ -133,16 +236,15 @@ def document(function, signature, text):
     signature : str
         What `inspect.signature` shall show, with the brackets.
     text : str
-        The docstring; ``<<name>>`` or ``<<name: key=words>>`` stands for a part above.
+        The docstring, as `complete` takes it.
     """
-    for name, part in PARTS.items():
-        while (start := text.find(f"<<{name}")) >= 0:
-            end = text.index(">>", start)
-            _, _, given = text[start + 2 : end].partition(": ")
-            key, _, words = given.partition("=")
-            filled = part.replace("{" + key + "}", words) if key else part
-            text = text[:start] + filled + text[end + 2 :]
-    dedented = "\n".join(line.removeprefix("    ") for line in text.splitlines())
     _core.set_docstring(
-        function, f"{function.__name__}{signature}\n--\n\n{dedented.strip()}\n"
+        function, f"{function.__name__}{signature}\n--\n\n{complete(text)}\n"
     )
+
+
+def documented(function):
+    """Decorate a Python function whose docstring has parts as in `filled`."""
+    if function.__doc__ is not None:  # there are none under -OO
+        function.__doc__ = filled(function.__doc__)
+    return function

@@ -2,8 +2,9 @@
 
 The sources of the Python standard library are split into tokens and every distinct
 token gets a number. From there on all is indexed updates: counting, a token-by-file
-matrix, first and last occurrence, maxima by group, places and weights under a mask, the
-lookup of rows of an embedding table and the update of its rows by gradients. Each step
+matrix, first and last occurrence, sums and maxima of segments, statistics by a plan,
+places and weights under a mask, the lookup of rows of an embedding table and the update
+of its rows by gradients. Each step
 is done in NumPy and by pyscatter, the answers are compared, and a table shows both
 times. Reading, splitting and numbering is plain Python and no part of any time there.
 """
@@ -226,20 +227,76 @@ def last_file(corpus):
     return Step("last file of each token", ways)
 
 
+def file_offsets(corpus):
+    """Where the lines of each file begin; files without lines have equal offsets."""
+    lines = ps.bincount(corpus.line_file, minlength=corpus.files)
+    return np.concatenate([[0], np.cumsum(lines)])
+
+
+def by_reduceat(ufunc, corpus, offsets):
+    """A reduction of each file's lines by reduceat, which has no empty segments."""
+    filled = offsets[:-1] < offsets[1:]
+    out = np.zeros(corpus.files, np.int64)
+    out[filled] = ufunc.reduceat(corpus.line_length, offsets[:-1][filled])
+    return out
+
+
 def longest_line(corpus):
-    """The longest line of each file, in characters."""
+    """The longest line of each file, in characters: segments of neighbouring lines."""
+    offsets = file_offsets(corpus)
 
-    def longest(maximum_at, out):
+    def longest(out):
         out.fill(0)
-        maximum_at(out, corpus.line_file, corpus.line_length)
+        np.maximum.at(out, corpus.line_file, corpus.line_length)
 
-    new = partial(np.zeros, corpus.files, np.int64)
     ways = {
-        "np.maximum.at": into(partial(longest, np.maximum.at), new()),
-        OURS: into(partial(longest, ps.maximum_at), new()),
+        "np.maximum.at": into(longest, np.zeros(corpus.files, np.int64)),
+        "np.maximum.reduceat": Way(partial(by_reduceat, np.maximum, corpus, offsets)),
+        OURS: Way(
+            partial(ps.segment_max, corpus.line_length, offsets=offsets, initial=0)
+        ),
     }
     check = partial(find_fault, corpus.longest)
     return Step("longest line of each file", ways, check)
+
+
+def file_sizes(corpus):
+    """The characters of each file: sums of the same segments."""
+    offsets = file_offsets(corpus)
+
+    def add(out):
+        out.fill(0)
+        np.add.at(out, corpus.line_file, corpus.line_length)
+
+    ways = {
+        "np.add.at": into(add, np.zeros(corpus.files, np.int64)),
+        "np.add.reduceat": Way(partial(by_reduceat, np.add, corpus, offsets)),
+        OURS: Way(partial(ps.segment_sum, corpus.line_length, offsets=offsets)),
+    }
+    return Step("characters of each file", ways)
+
+
+def spread(corpus):
+    """How often, first where and last where: statistics of each token by one plan.
+
+    The plan is made beforehand, as for every further question about the same tokens.
+    """
+    size = len(corpus.words)
+    plan = ps.Plan(corpus.token, size)
+
+    def by_numpy():
+        first, last = np.full(size, corpus.files), np.full(size, -1)
+        np.minimum.at(first, corpus.token, corpus.file)
+        np.maximum.at(last, corpus.token, corpus.file)
+        return np.stack([np.bincount(corpus.token, None, size), first, last])
+
+    def by_plan():
+        return np.stack(
+            ps.segment_reduce(corpus.file, plan, op=("count", "min", "max"))
+        )
+
+    ways = {"np.bincount, ufunc.at": Way(by_numpy), OURS: Way(by_plan)}
+    return Step("statistics of each token, planned", ways)
 
 
 def used_once(corpus):
@@ -402,6 +459,8 @@ def run_steps(corpus):
         answer(first_file(corpus)),
         answer(last_file(corpus)),
         answer(longest_line(corpus)),
+        answer(file_sizes(corpus)),
+        answer(spread(corpus)),
         answer(used_once(corpus)),
         answer(subsampling(corpus)),
         answer(lookup(table, frequent)),

@@ -8,6 +8,7 @@ import pytest
 from benchmarks import (
     bench_gather,
     bench_nonzero,
+    bench_plan,
     bench_scatter,
     gate,
     harness,
@@ -16,7 +17,12 @@ from benchmarks import (
 )
 from pyscatter import bench
 
-SUITES = (bench_scatter.SUITE, bench_gather.SUITE, bench_nonzero.SUITE)
+SUITES = (
+    bench_scatter.SUITE,
+    bench_gather.SUITE,
+    bench_nonzero.SUITE,
+    bench_plan.SUITE,
+)
 SUITE_WORKLOADS = [w for suite in SUITES for w in suite.workloads]
 TINY = 300
 

@@ -183,7 +183,8 @@ enum ps_mode {
     PS_MODE_DROP,
     PS_MODE_CLIP,
     PS_MODE_WRAP,
-    PS_MODE_FILL
+    PS_MODE_FILL,
+    PS_MODE_IDS /* of segments: as raise, but a negative is out of bounds */
 };
 
 #define PS_DTYPE_SIZE(name, ...) [PS_##name] = (uint8_t)sizeof(name),

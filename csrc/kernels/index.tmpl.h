@@ -134,30 +134,30 @@ OF_TYPE(rows)(enum ps_mode mode, int64_t *row, const char *index, int64_t n,
  * any (`factor` is the step). */
 TEMPLATE_INLINE int64_t
 OF_TYPE(place_by)(const bool by_shift, int64_t *restrict offset,
-                  const char *restrict index, int64_t n, int64_t size, int64_t factor,
-                  int64_t base)
+                  const char *restrict index, int64_t n, int64_t size, int64_t counted,
+                  int64_t factor, int64_t base)
 {
     int64_t n_bad = 0;
     for (int64_t i = 0; i < n; i++) {
         const T value = OF_TYPE(load)(index + i * (int64_t)sizeof(T));
-        const uint64_t row = (uint64_t)counted_row(OF_TYPE(widen)(value), size);
+        const uint64_t row = (uint64_t)counted_row(OF_TYPE(widen)(value), counted);
         n_bad += row >= (uint64_t)size;
         offset[i] = base + (int64_t)(by_shift ? row << factor : row * (uint64_t)factor);
     }
     return n_bad;
 }
 
-/* offset[i] = base + row * step, for the row that index[i] means under "raise"; returns
- * how many are out of bounds, for which the offset means nothing. The two passes rows
- * and list_place in one, for the index that almost every call has: contiguous, one
- * axis. */
+/* offset[i] = base + row * step, for the row that index[i] means under "raise", where
+ * negatives count from `counted` (0: they are out of bounds); returns how many are out
+ * of bounds, for which the offset means nothing. The two passes rows and list_place in
+ * one, for the index that almost every call has: contiguous, one axis. */
 static int64_t
 OF_TYPE(place)(int64_t *offset, const char *index, int64_t n, int64_t size,
-               int64_t step, int64_t base)
+               int64_t counted, int64_t step, int64_t base)
 {
     if (step > 0 && (step & (step - 1)) == 0) { /* no 64-bit product before AVX-512 */
         const int shift = __builtin_ctzll((uint64_t)step);
-        return OF_TYPE(place_by)(true, offset, index, n, size, shift, base);
+        return OF_TYPE(place_by)(true, offset, index, n, size, counted, shift, base);
     }
-    return OF_TYPE(place_by)(false, offset, index, n, size, step, base);
+    return OF_TYPE(place_by)(false, offset, index, n, size, counted, step, base);
 }

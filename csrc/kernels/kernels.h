@@ -17,6 +17,17 @@ typedef struct {
     int64_t n;
 } ps_list;
 
+/* What a plan brings together: the entries at positions [start[g], start[g + 1]) go to
+ * row[g] of the target. The part that a kernel works on is positions [first, last). */
+typedef struct {
+    const int32_t *start;
+    const int32_t *order; /* the entry at each position; NULL: its own number */
+    const int32_t *row;   /* NULL: group g is row g */
+    int64_t first, last;
+    int64_t group; /* that `first` is in */
+    int64_t step;  /* bytes from row to row */
+} ps_groups;
+
 /* The numbers that a partition into ranges of the target works with (partition.h). */
 typedef struct {
     int64_t low; /* least offset */
@@ -30,6 +41,26 @@ enum {
     PS_SPLIT_REACH = 4096
 };
 
+enum {
+    /* Elements of a segment that are summed in lanes before the sum joins the total. */
+    PS_FOLD_BLOCK = 4096
+};
+
+/* Which rows of the values belong to which output: output s folds rows start[s] up to
+ * stop[s], which are numbers in `row` where there is one. */
+typedef struct {
+    const int64_t *start, *stop;
+    int64_t n;
+    int64_t width;        /* elements of a row */
+    int64_t value_stride; /* bytes from row to row */
+    const int64_t *row;
+    int64_t n_rows;      /* in `row` */
+    int64_t readable;    /* elements that may be read from the first value on */
+    const void *neutral; /* one element, which changes nothing that it meets */
+    const void *empty;   /* one element: what a segment without rows becomes */
+    bool continues;      /* the first output goes on from what it holds */
+} ps_segments;
+
 typedef struct {
     /* index.tmpl.h */
     int64_t (*scan[PS_NUM_INDEX_TYPES])(const char *index, int64_t n, int64_t stride,
@@ -38,7 +69,8 @@ typedef struct {
                                         const char *index, int64_t n, int64_t stride,
                                         int64_t size);
     int64_t (*place[PS_NUM_INDEX_TYPES])(int64_t *offset, const char *index, int64_t n,
-                                         int64_t size, int64_t step, int64_t base);
+                                         int64_t size, int64_t counted, int64_t step,
+                                         int64_t base);
     /* list.h */
     void (*list_place)(int64_t *offset, const int64_t *row, int64_t n, int64_t step,
                        int64_t base);
@@ -61,11 +93,17 @@ typedef struct {
             char *target, const ps_list *list, const char *values, int64_t value_stride,
             int64_t width, int64_t ahead);
     int64_t (*scatter_checked[PS_NUM_REDUCTIONS][PS_NUM_DTYPES])(
-            bool is_wide, char *target, int64_t size, const char *index,
-            const char *values, int64_t value_stride, int64_t n);
+            bool is_wide, char *target, int64_t size, int64_t counted,
+            const char *index, const char *values, int64_t value_stride, int64_t n);
     int64_t (*scatter_runs_checked[PS_NUM_REDUCTIONS][PS_NUM_DTYPES])(
-            bool is_wide, char *target, int64_t size, const char *index,
-            const char *values, int64_t value_stride, int64_t n);
+            bool is_wide, char *target, int64_t size, int64_t counted,
+            const char *index, const char *values, int64_t value_stride, int64_t n);
+    /* plan.tmpl.h */
+    void (*plan_rows[PS_NUM_REDUCTIONS][PS_NUM_DTYPES])(char *target,
+                                                        const ps_groups *groups,
+                                                        const char *values,
+                                                        int64_t value_stride,
+                                                        int64_t width);
     /* set.tmpl.h */
     void (*set[PS_NUM_SIZES])(char *target, const ps_list *list, const char *values,
                               int64_t value_stride);
@@ -82,6 +120,22 @@ typedef struct {
                                             int64_t size, const char *index, int64_t n);
     void (*gather_rows)(char *out, const ps_list *list, const char *a,
                         int64_t out_stride, int64_t nbytes, bool streams);
+    /* segment.tmpl.h */
+    void (*segment[PS_NUM_REDUCTIONS][PS_NUM_DTYPES])(char *out, const char *values,
+                                                      const ps_segments *segments);
+    void (*segment_rows[PS_NUM_REDUCTIONS][PS_NUM_DTYPES])(char *out,
+                                                           const char *values,
+                                                           const ps_segments *segments);
+    void (*scale[PS_NUM_DTYPES])(char *values, const char *weights, int64_t n,
+                                 int64_t width);
+    /* visit.tmpl.h */
+    int64_t (*find_checked[PS_NUM_REDUCTIONS][PS_NUM_DTYPES])(
+            bool is_wide, char *best, int64_t *place, int64_t size, const char *index,
+            const char *values, int64_t first, int64_t n, int64_t width);
+    int64_t (*deviate_checked[PS_NUM_DTYPES])(bool is_wide, char *sum,
+                                              const char *centre, int64_t size,
+                                              const char *index, const char *values,
+                                              int64_t n, int64_t width);
     /* where.tmpl.h */
     void (*where[PS_NUM_SIZES])(char *out, const char *mask, const char *x,
                                 const char *y, bool x_one, bool y_one, int64_t n,

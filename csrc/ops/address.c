@@ -115,6 +115,17 @@ ps_address_merge(ps_address *address, int64_t *extra_strides)
     }
 }
 
+bool
+ps_address_is_plain(const ps_address *address, int64_t step)
+{
+    const ps_index *const index = address->index;
+    return address->ndim == 1 && address->n_index == 1 && address->mask == NULL &&
+           ps_mode_refuses(address->mode) && address->link[0] == 0 &&
+           (index->type == PS_INDEX_i64 || index->type == PS_INDEX_i32) &&
+           !index->swapped && index->strides[0] == ps_index_itemsize(index->type) &&
+           index->step == step;
+}
+
 /* Where a run of entries starts: coordinates of the outer axes are folded into bases.
  */
 typedef struct {
@@ -263,14 +274,14 @@ place_run(const ps_address *address, const position *at, int64_t n, int64_t *off
 {
     const ps_index *const index = &address->index[0];
     if (address->n_index != 1 || address->mask != NULL ||
-        address->mode != PS_MODE_RAISE || index->swapped ||
+        !ps_mode_refuses(address->mode) || index->swapped ||
         inner_stride(address, address->link) != 0 ||
         inner_stride(address, index->strides) != ps_index_itemsize(index->type)) {
         return false;
     }
     return ps_kernels()->place[index->type](
                    offset, index->data + bytes_before(address, at, index->strides), n,
-                   index->size, index->step,
+                   index->size, ps_counted_size(address, 0), index->step,
                    bytes_before(address, at, address->link)) == 0;
 }
 
@@ -503,12 +514,12 @@ ps_status
 ps_address_check(const ps_address *address, ps_run *run)
 {
     bool is_simple = address->mask == NULL && address->mode == PS_MODE_RAISE;
-    bool can_fail = address->mode == PS_MODE_RAISE;
+    bool can_fail = ps_mode_refuses(address->mode);
     for (int m = 0; m < address->n_index; m++) {
         is_simple = is_simple && is_flat(address, m);
         can_fail = can_fail || address->index[m].size == 0;
     }
-    if (!can_fail || address->n == 0) {
+    if (!can_fail || address->n == 0 || address->plan != NULL) {
         return PS_SUCCESS;
     }
     return is_simple ? check_flat(address, run) : check_by_lists(address, run);

@@ -31,6 +31,11 @@ bool ps_list_room_open(ps_list_room *room, int64_t n);
 
 void ps_list_room_close(ps_list_room *room);
 
+/* Can kernels take the index as it comes: one of the usual types, contiguous and
+ * native, over all of an axis whose items are `step` bytes apart, nothing masked or
+ * linked, and out of bounds an error? Entry axes have been merged. */
+bool ps_address_is_plain(const ps_address *address, int64_t step);
+
 /* Merge entry axes that every stride walks as one. extra_strides: one more array of
  * strides to keep in step (values), or NULL. */
 void ps_address_merge(ps_address *address, int64_t *extra_strides);

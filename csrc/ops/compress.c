@@ -36,20 +36,6 @@ start_nbytes(const ps_compress_call *call)
     return (call->chunks + 1) * (int64_t)sizeof(int64_t);
 }
 
-/* A single chunk stays on this thread, without a word to the pool. */
-static ps_status
-run_all(ready_compress *ready, void (*fn)(void *context, int64_t chunk))
-{
-    ps_run *const run = ready->run;
-    if (ready->call->chunks > 1) {
-        return ps_run_chunks(run, ready->call->chunks, fn, ready);
-    }
-    if (ready->call->chunks == 1) {
-        fn(ready, 0);
-    }
-    return ps_fail((enum ps_code)atomic_load(&run->failed));
-}
-
 /* Trues of a chunk, into the place behind it, where they are added up later. */
 static void
 count_chunk(void *context, int64_t chunk)
@@ -88,7 +74,7 @@ ps_count_where(ps_compress_call *call, ps_run *run)
     }
     ps_mask_open(&ready.mask, &call->mask);
     call->start[0] = 0;
-    PS_TRY(run_all(&ready, count_chunk));
+    PS_TRY(ps_run_chunks(run, call->chunks, count_chunk, &ready));
     for (int64_t chunk = 0; chunk < call->chunks; chunk++) {
         call->start[chunk + 1] += call->start[chunk];
     }
@@ -187,5 +173,5 @@ ps_gather_where(ps_compress_call *call, ps_run *run)
     ps_mask_open(&ready.mask, &call->mask);
     ps_operand_open(&ready.a, &bytes, PS_raw);
     ready.size = ps_size_of(bytes.itemsize);
-    return run_all(&ready, gather_chunk);
+    return ps_run_chunks(run, call->chunks, gather_chunk, &ready);
 }

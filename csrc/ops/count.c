@@ -307,14 +307,9 @@ ps_count_nonzero(ps_count_call *call, ps_run *run)
         return PS_SUCCESS;
     }
     cut_walk(&walk);
-    if (walk.pieces == 1) {
-        count_piece(&walk, 0);
-    }
-    else {
-        PS_TRY(ps_run_chunks(run, walk.pieces, count_piece, &walk));
-    }
+    PS_TRY(ps_run_chunks(run, walk.pieces, count_piece, &walk));
     if (walk.has_total) {
         *(int64_t *)walk.out = atomic_load(&walk.total);
     }
-    return ps_fail((enum ps_code)atomic_load(&run->failed));
+    return PS_SUCCESS;
 }

@@ -33,28 +33,20 @@ open_rooms(ps_direct *direct)
     return direct->rooms != NULL;
 }
 
-/* May the call be one checked pass, straight from the caller's index: elements, a
- * contiguous native index of the usual types over all of a contiguous target, values
- * that lie or are packed one by one? The target is private, or its index has been
- * checked: in a visible one, the pass finds nothing but what another thread changed. */
+/* May the call be one checked pass, straight from the caller's index: elements, whose
+ * values lie or are packed one by one? The target is private, or its index has been
+ * checked: in a visible one, the pass finds nothing but what another thread changed.
+ * Moves count negatives from the end, which ids of segments do not. */
 static bool
 is_checked_pass(const ps_ready_call *ready)
 {
     const ps_scatter_call *const call = ready->call;
-    const ps_address *const address = &call->address;
-    const ps_index *const index = address->index;
-    const bool is_one_by_one = call->op < PS_NUM_REDUCTIONS ||
-                               (call->op == PS_set && ps_size_of(ready->itemsize) >= 0);
-    if (!(call->target.is_private || call->is_checked) || !is_one_by_one ||
-        ready->split.width != 1 || ready->split.outer_count != 1 ||
-        address->ndim != 1 || address->n_index != 1 || address->mask != NULL ||
-        address->mode != PS_MODE_RAISE || address->link[0] != 0) {
-        return false;
-    }
-    const int64_t index_size = ps_index_itemsize(index->type);
-    return (index->type == PS_INDEX_i64 || index->type == PS_INDEX_i32) &&
-           !index->swapped && index->strides[0] == index_size &&
-           index->step == ready->itemsize;
+    const bool is_move = call->op == PS_set && ps_size_of(ready->itemsize) >= 0 &&
+                         call->address.mode == PS_MODE_RAISE;
+    return (call->op < PS_NUM_REDUCTIONS || is_move) &&
+           (call->target.is_private || call->is_checked) && ready->split.width == 1 &&
+           ready->split.outer_count == 1 &&
+           ps_address_is_plain(&call->address, ready->itemsize);
 }
 
 ps_status
@@ -117,10 +109,5 @@ ps_run_direct(ps_direct *direct)
         return ps_run_partition(&direct->partition);
     }
     piece_work work = {run, direct};
-    /* A single piece stays on this thread, without a word to the pool. */
-    if (direct->choice.n_pieces == 1) {
-        run_numbered_piece(&work, 0);
-        return ps_fail((enum ps_code)atomic_load(&run->failed));
-    }
     return ps_run_chunks(run, direct->choice.n_pieces, run_numbered_piece, &work);
 }

@@ -83,23 +83,14 @@ gather_list(const ready_gather *ready, char *out, const ps_list *list, const cha
     }
 }
 
-/* May items be moved straight from the caller's index? A contiguous native one of the
- * usual types over all of a contiguous axis, to items side by side. */
+/* May items be moved straight from the caller's index, to items side by side? */
 static bool
 takes_index(const ready_gather *ready)
 {
-    const ps_address *const address = &ready->call->address;
-    const ps_index *const index = address->index;
-    if (address->ndim != 1 || address->n_index != 1 || address->mask != NULL ||
-        address->mode != PS_MODE_RAISE || address->link[0] != 0 ||
-        ready->split.width != 1 || ready->split.outer_count != 1 ||
-        ready->entry_stride != ready->width_nbytes ||
-        ps_size_of(ready->width_nbytes) < 0) {
-        return false;
-    }
-    return (index->type == PS_INDEX_i64 || index->type == PS_INDEX_i32) &&
-           !index->swapped && index->strides[0] == ps_index_itemsize(index->type) &&
-           index->step == ready->width_nbytes;
+    return ready->split.width == 1 && ready->split.outer_count == 1 &&
+           ready->entry_stride == ready->width_nbytes &&
+           ps_size_of(ready->width_nbytes) >= 0 &&
+           ps_address_is_plain(&ready->call->address, ready->width_nbytes);
 }
 
 static ps_status
@@ -201,10 +192,6 @@ run_gather(ps_gather_call *call, ps_run *run)
             call->address.n * ready.split.outer_count * ready.width_nbytes;
     ready.streams = out_nbytes > STREAM_BYTES && ready.width_nbytes >= STREAM_ROW;
     const int64_t chunks = ready.entry_chunks * ready.outer_chunks;
-    if (chunks == 1) {
-        gather_chunk(&ready, 0);
-        return ps_fail((enum ps_code)atomic_load(&run->failed));
-    }
     return ps_run_chunks(run, chunks, gather_chunk, &ready);
 }
 

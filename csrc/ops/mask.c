@@ -16,6 +16,14 @@
 #include "kernels/kernels.h"
 #include "ops/values.h"
 
+enum {
+    /* Bytes of one chunk: about 0.1 ms, so that threads even out and signals are heard.
+     */
+    CHUNK_BYTES = 2 << 20,
+    /* Bytes moved below which another thread costs more than it brings. */
+    PARALLEL_BYTES = 1 << 20
+};
+
 /* Put a number of `nbytes` bytes down, in the machine's byte order or the other one.
  * The low end of a wider number is taken, wherever it lies. */
 static void
@@ -299,4 +307,14 @@ ps_mask_positions(int64_t *to, const char *mask, int64_t n, int64_t base)
     const int64_t count = kernels->mask_words(word, mask, n);
     kernels->positions(to, word, (n + 63) / 64, base, count);
     return count;
+}
+
+int64_t
+ps_mask_chunk(int64_t n, int64_t nbytes, int threads)
+{
+    int64_t chunk = CHUNK_BYTES / nbytes;
+    if (threads > 1 && n * nbytes >= PARALLEL_BYTES) {
+        chunk = ps_min(chunk, ps_ceil_div(n, 4 * threads));
+    }
+    return ps_ceil_div(chunk, PS_MASK_BLOCK) * PS_MASK_BLOCK;
 }

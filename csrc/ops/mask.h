@@ -46,4 +46,8 @@ int64_t ps_mask_count(const ps_mask_source *source, int64_t first, int64_t n);
  * room for all of them and may have no more. Returns their number. */
 int64_t ps_mask_positions(int64_t *to, const char *mask, int64_t n, int64_t base);
 
+/* Elements of a chunk of n that move `nbytes` each, mask byte included: whole words of
+ * the mask; at least four chunks for each thread where threads pay. */
+int64_t ps_mask_chunk(int64_t n, int64_t nbytes, int threads);
+
 #endif

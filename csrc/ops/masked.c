@@ -22,10 +22,6 @@
 #include "ops/values.h"
 
 enum {
-    /* Bytes of one chunk, and bytes below which another thread does not pay, as in
-     * ops/where.c. */
-    CHUNK_BYTES = 2 << 20,
-    PARALLEL_BYTES = 1 << 20,
     /* Shorter runs of the target are left to lists: a kernel call for each would cost
      * more than its elements. */
     SHORTEST_RUN = 16,
@@ -245,19 +241,6 @@ make_ready(ps_scatter_call *call, ready_masked *ready, int64_t *shape,
                        ready->target.strides[last] == target->itemsize);
 }
 
-/* Chunks as in ops/where.c. */
-static void
-cut(ready_masked *ready)
-{
-    const int64_t per_element = 1 + 3 * ready->target.itemsize;
-    const int64_t threads = ready->run->threads;
-    ready->chunk = CHUNK_BYTES / per_element;
-    if (threads > 1 && ready->n * per_element >= PARALLEL_BYTES) {
-        ready->chunk = ps_min(ready->chunk, ps_ceil_div(ready->n, 4 * threads));
-    }
-    ready->chunk = ps_ceil_div(ready->chunk, PS_MASK_BLOCK) * PS_MASK_BLOCK;
-}
-
 /* Nothing can fail once the first byte has been written, but for Ctrl-C. */
 ps_status
 ps_scatter_where(ps_scatter_call *call, ps_run *run)
@@ -274,12 +257,8 @@ ps_scatter_where(ps_scatter_call *call, ps_run *run)
     ready.n = call->address.n;
     ready.op = is_move(call) ? PS_set : call->op;
     ready.size = ps_size_of(call->target.itemsize);
-    cut(&ready);
+    ready.chunk = ps_mask_chunk(ready.n, 1 + 3 * ready.target.itemsize, run->threads);
     run->has_written = !call->target.is_private;
     const int64_t chunks = ps_ceil_div(ready.n, ready.chunk);
-    if (chunks == 1) {
-        run_chunk(&ready, 0);
-        return ps_fail((enum ps_code)atomic_load(&run->failed));
-    }
     return ps_run_chunks(run, chunks, run_chunk, &ready);
 }

@@ -50,7 +50,22 @@ typedef struct {
     enum ps_mode mode;
     const char *mask; /* one bool per entry, False: no part in the call; or NULL */
     int64_t *mask_strides;
+    const struct ps_plan *plan; /* whose rows are the only index; or NULL */
 } ps_address;
+
+/* Is an index out of bounds an error? */
+static inline bool
+ps_mode_refuses(enum ps_mode mode)
+{
+    return mode == PS_MODE_RAISE || mode == PS_MODE_IDS;
+}
+
+/* What negatives of index m count from; 0 where they are out of bounds. */
+static inline int64_t
+ps_counted_size(const ps_address *address, int m)
+{
+    return address->mode == PS_MODE_RAISE ? address->index[m].size : 0;
+}
 
 /* The axes behind each entry: a whole row arrives there. */
 typedef struct {
@@ -196,6 +211,49 @@ typedef struct {
 
 ps_status ps_count_nonzero(ps_count_call *call, ps_run *run);
 
+/* Reductions of runs of entries: out row s folds entries [start[s], stop[s]) of the
+ * values, or of the rows of them that `gather` lists, in the order that segment.tmpl.h
+ * fixes. Index arrays have one axis, native order, and are checked as they are read: a
+ * run that leaves [0, n_entries] or decreases and a row that does not exist are
+ * PS_INDEX_BAD, without more; the caller looks which. */
+typedef struct {
+    ps_index start, stop;
+    int64_t n_segments;
+    int64_t n_entries;
+    ps_index gather;     /* of entries, data NULL: entries are the rows of the values */
+    const char *weights; /* one of `type` for each entry, contiguous, or NULL */
+    const char *values;  /* rows of `width` contiguous items */
+    enum ps_dtype dtype; /* of the values; ps_can_convert it to `type` */
+    int64_t itemsize, n_rows, row_stride, width;
+    bool swapped, aligned;
+    enum ps_op op;
+    enum ps_dtype type; /* of sums and out */
+    const void *empty;  /* what a segment without entries becomes */
+    char *out;          /* (n_segments, width), fresh */
+} ps_segment_call;
+
+ps_status ps_segment(ps_segment_call *call, ps_run *run);
+
+/* What entries say of their groups: values is (ids.size of them, `width`) of `type`,
+ * contiguous and aligned. Ids out of bounds take no part.
+ * ps_find: place, filled with -1, receives the numbers of the extremes, `result` holds
+ * these. ps_deviate: result, zeroed, receives the sums of (value - centre)^2. */
+typedef struct {
+    ps_index ids;
+    int64_t n;
+    const char *values;
+    int64_t width;
+    enum ps_op op;
+    enum ps_dtype type;
+    int64_t *place;
+    const char *centre;
+    char *result;
+    int64_t n_bad; /* ids that were out of bounds */
+} ps_visit_call;
+
+ps_status ps_find(ps_visit_call *call, ps_run *run);
+ps_status ps_deviate(ps_visit_call *call, ps_run *run);
+
 /* May two elements of an array share a byte? True as well when bounded work does not
  * decide. */
 bool ps_may_self_overlap(int ndim, const int64_t *shape, const int64_t *strides,
@@ -203,7 +261,8 @@ bool ps_may_self_overlap(int ndim, const int64_t *shape, const int64_t *strides,
 
 /* The algorithms by which tests force a choice; AUTO is the decision function's. */
 #define PS_FOR_EACH_ALGORITHM(X) \
-    X(automatic) X(straight) X(runs) X(owners) X(partition) X(columns) X(staged)
+    X(automatic)                 \
+    X(straight) X(runs) X(owners) X(partition) X(columns) X(staged) X(grouped)
 #define PS_ENUM_ALGORITHM(name) PS_ALGORITHM_##name,
 enum ps_algorithm {
     PS_FOR_EACH_ALGORITHM(PS_ENUM_ALGORITHM) PS_NUM_ALGORITHMS

@@ -9,6 +9,7 @@
 
 #include "base/scratch.h"
 #include "base/sizes.h"
+#include "ops/plan.h"
 #include "ops/run.h"
 
 enum {
@@ -69,6 +70,12 @@ ps_open_piece_room(const ps_ready_call *ready, const ps_piece *piece,
     const int64_t per_entry =
             ready->values.is_constant ? 0 : ps_packed_nbytes(&ready->values, 1);
     int64_t capacity = ps_min(n, PS_BLOCK);
+    if (ready->is_grouped) { /* no lists: as much as runs between two looks at signals
+                              */
+        const int64_t entry_nbytes = piece->width * ready->itemsize *
+                                     (piece->outer_last - piece->outer_first);
+        capacity = ps_min(n, ps_max(PS_BLOCK, LISTEN_BYTES / entry_nbytes));
+    }
     if (per_entry > 0) {
         capacity = ps_max(1, ps_min(capacity, PACK_BYTES / per_entry));
     }
@@ -76,7 +83,7 @@ ps_open_piece_room(const ps_ready_call *ready, const ps_piece *piece,
     room->packed_nbytes = ps_packed_nbytes(&ready->values, capacity);
     room->packed = NULL;
     room->owned.block = NULL;
-    if (!ps_list_room_open(&room->lists, capacity) ||
+    if (!ps_list_room_open(&room->lists, ready->is_grouped ? 0 : capacity) ||
         (piece->filters && !ps_list_room_open(&room->owned, capacity))) {
         return false;
     }
@@ -164,9 +171,32 @@ run_checked_block(const ps_ready_call *ready, int64_t first, int64_t n, char *pa
     else {
         done = (ready->uses_runs ? kernels->scatter_runs_checked
                                  : kernels->scatter_checked)[call->op][ready->type](
-                is_wide, call->target.data, index->size, from, values, stride, n);
+                is_wide, call->target.data, index->size,
+                ps_counted_size(&call->address, 0), from, values, stride, n);
     }
     return done == n ? PS_SUCCESS : ps_fail(PS_INDEX_BAD);
+}
+
+/* A block of positions of the plan, to every outer row of the piece. No list: kernels
+ * read the plan itself. */
+static void
+run_grouped_block(const ps_ready_call *ready, const ps_piece *piece, int64_t first,
+                  int64_t n)
+{
+    const ps_scatter_call *const call = ready->call;
+    const ps_address *const address = &call->address;
+    const ps_groups groups =
+            ps_plan_groups(address->plan, first, first + n, address->index[0].step);
+    const int64_t column = piece->column * ready->itemsize;
+    for (int64_t outer = piece->outer_first; outer < piece->outer_last; outer++) {
+        int64_t at, value_offset;
+        ps_outer_offsets(&call->rows, &ready->split, outer, &at, &value_offset);
+        const char *const values =
+                ps_block_values(&ready->values, 0, 0, value_offset, NULL);
+        ps_kernels()->plan_rows[call->op][ready->type](
+                call->target.data + at + column, &groups, values + column,
+                ready->values.stride, piece->width);
+    }
 }
 
 /* One block: its list, narrowed to what the piece owns, applied. The list is complete
@@ -176,6 +206,10 @@ run_block(const ps_ready_call *ready, const ps_piece *piece, int64_t first, int6
           ps_piece_room *room)
 {
     ps_list list;
+    if (ready->is_grouped) {
+        run_grouped_block(ready, piece, first, n);
+        return PS_SUCCESS;
+    }
     if (ready->is_checked_pass && !piece->filters) {
         return run_checked_block(ready, first, n, room->packed);
     }

@@ -20,10 +20,12 @@ typedef struct {
     int64_t itemsize;
     bool uses_runs;       /* offsets repeat: keep the running value in a register */
     bool is_checked_pass; /* one pass from the caller's index into a private target */
+    bool is_grouped;      /* entries are taken in the plan's order, group by group */
     int64_t ahead;        /* rows asked for ahead of time; 0 where the target is near */
 } ps_ready_call;
 
-/* What one thread does: entries [first, last), of which those that it owns by offset,
+/* What one thread does: entries [first, last) (or, grouped, positions in the plan's
+ * order, cut between groups), of which those that it owns by offset,
  * outer rows [outer_first, outer_last), `width` columns from `column` on. */
 typedef struct {
     int64_t first, last;

@@ -487,6 +487,7 @@ run_on_rows(stage *work)
         staged.address.index = index;
         staged.address.link = link;
         staged.address.mask = NULL;
+        staged.address.plan = NULL;
         staged.address.mode = PS_MODE_DROP; /* entries left out have key -1 */
     }
     int64_t stride = work->size;

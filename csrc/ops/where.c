@@ -17,11 +17,6 @@
 #include "ops/values.h"
 
 enum {
-    /* Bytes of one chunk: about 0.1 ms, so that threads even out and signals are heard.
-     */
-    CHUNK_BYTES = 2 << 20,
-    /* Bytes moved below which another thread costs more than it brings. */
-    PARALLEL_BYTES = 1 << 20,
     /* Beyond this the inputs push the output out of the last cache before it is read
      * again, so it is written past the caches: 1e6 float64 (25 MB) take 0.40 ns an
      * element instead of 0.60, 32e6 0.8 instead of 0.9. */
@@ -116,19 +111,13 @@ run_chunk(void *context, int64_t chunk)
     ps_scratch_put(room.block, room.nbytes);
 }
 
-/* Chunks of whole mask words; at least four for each thread where threads pay. */
 static void
 cut(ready_where *ready)
 {
     const bool x_one = ready->x.ndim == 0, y_one = ready->y.ndim == 0;
     const int64_t per_element = 1 + ready->out.itemsize * (3 - x_one - y_one);
     const int64_t nbytes = ready->n * per_element;
-    const int64_t threads = ready->run->threads;
-    ready->chunk = CHUNK_BYTES / per_element;
-    if (threads > 1 && nbytes >= PARALLEL_BYTES) {
-        ready->chunk = ps_min(ready->chunk, ps_ceil_div(ready->n, 4 * threads));
-    }
-    ready->chunk = ps_ceil_div(ready->chunk, PS_MASK_BLOCK) * PS_MASK_BLOCK;
+    ready->chunk = ps_mask_chunk(ready->n, per_element, ready->run->threads);
     ready->streams = ready->out.is_flat && nbytes > STREAM_BYTES &&
                      (uintptr_t)ready->out.data % (uintptr_t)ready->out.itemsize == 0;
 }
@@ -179,9 +168,5 @@ ps_where(ps_where_call *call, ps_run *run)
     cut(&ready);
     run->has_written = !call->is_private;
     const int64_t chunks = ps_ceil_div(ready.n, ready.chunk);
-    if (chunks == 1) {
-        run_chunk(&ready, 0);
-        return ps_fail((enum ps_code)atomic_load(&run->failed));
-    }
     return ps_run_chunks(run, chunks, run_chunk, &ready);
 }

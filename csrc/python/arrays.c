@@ -199,26 +199,80 @@ ps_extents_meet(PyArrayObject *one, PyArrayObject *other)
 
 /* "(2, 3)" as a new string object. */
 static PyObject *
-shape_text(PyArrayObject *array)
+shape_text(int ndim, const npy_intp *shape)
 {
-    PyObject *const tuple =
-            PyArray_IntTupleFromIntp(PyArray_NDIM(array), PyArray_DIMS(array));
+    PyObject *const tuple = PyArray_IntTupleFromIntp(ndim, shape);
     PyObject *const text = tuple != NULL ? PyObject_Repr(tuple) : NULL;
     Py_XDECREF(tuple);
     return text;
 }
 
 int
-ps_raise_shapes(const char *format, PyArrayObject *one, PyArrayObject *other)
+ps_raise_shapes(PyObject *type, const char *format, int ndim, const npy_intp *shape,
+                int other_ndim, const npy_intp *other)
 {
-    PyObject *const text = shape_text(one);
-    PyObject *const other_text = shape_text(other);
-    if (text != NULL && other_text != NULL) {
-        PyErr_Format(PyExc_ValueError, format, text, other_text);
+    PyObject *const one = shape_text(ndim, shape);
+    PyObject *const two = shape_text(other_ndim, other);
+    if (one != NULL && two != NULL) {
+        PyErr_Format(type, format, one, two);
     }
-    Py_XDECREF(text);
-    Py_XDECREF(other_text);
+    Py_XDECREF(one);
+    Py_XDECREF(two);
     return -1;
+}
+
+int
+ps_check_out(ps_state *state, PyArrayObject *out, int ndim, const npy_intp *shape,
+             PyArray_Descr *descr, NPY_CASTING casting)
+{
+    enum ps_dtype unused;
+    if (PyArray_NDIM(out) != ndim ||
+        !PyArray_CompareLists(PyArray_DIMS(out), shape, ndim)) {
+        return ps_raise_shapes(PyExc_ValueError, "out has shape %U; expected %U",
+                               PyArray_NDIM(out), PyArray_DIMS(out), ndim, shape);
+    }
+    if (!PyArray_CanCastTypeTo(descr, PyArray_DESCR(out), casting)) {
+        PyErr_Format(PyExc_TypeError, "cannot cast from dtype %S to out's %S",
+                     (PyObject *)descr, (PyObject *)PyArray_DESCR(out));
+        return -1;
+    }
+    return ps_storage_of(state, out, &unused) < 0 ? -1 : ps_require_writeable(out);
+}
+
+ps_view
+ps_view_of(PyArrayObject *array, enum ps_dtype dtype)
+{
+    return (ps_view){.data = PyArray_BYTES(array),
+                     .dtype = dtype,
+                     .ndim = PyArray_NDIM(array),
+                     .itemsize = PyArray_ITEMSIZE(array),
+                     .shape = (const int64_t *)PyArray_DIMS(array),
+                     .strides = (const int64_t *)PyArray_STRIDES(array),
+                     .swapped = ps_is_swapped(array),
+                     .aligned = PyArray_ISALIGNED(array)};
+}
+
+PyArrayObject *
+ps_as_condition(ps_state *state, PyObject *object, const char *name,
+                enum ps_dtype *dtype)
+{
+    PyArrayObject *const array = ps_as_array(state, object, name);
+    if (array == NULL) {
+        return NULL;
+    }
+    const int storage = ps_storage_of(state, array, dtype);
+    if (storage == PS_STORED_NUMBERS) {
+        return array;
+    }
+    PyObject *const truth_of =
+            storage < 0 ? NULL : ps_get_helper(state, PS_HELPER_truth_of);
+    PyObject *truth = NULL;
+    if (truth_of != NULL) {
+        truth = PyObject_CallOneArg(truth_of, (PyObject *)array);
+    }
+    Py_DECREF(array);
+    *dtype = PS_b1;
+    return (PyArrayObject *)truth;
 }
 
 PyArrayObject *
@@ -248,10 +302,11 @@ ps_check_mask(PyArrayObject *mask, PyArrayObject *array)
     if (fits) {
         return 0;
     }
-    return ps_raise_shapes(
-            "'mask' has shape %U; expected %U or its first axes, or as "
-            "many axes of which some have length 1",
-            mask, array);
+    return ps_raise_shapes(PyExc_ValueError,
+                           "'mask' has shape %U; expected %U or its first axes, or as "
+                           "many axes of which some have length 1",
+                           ndim, PyArray_DIMS(mask), PyArray_NDIM(array),
+                           PyArray_DIMS(array));
 }
 
 static ps_status
@@ -278,15 +333,7 @@ ps_casts_silently(ps_state *state, PyArrayObject *array, PyArray_Descr *descr,
     if (PyArray_CanCastTypeTo(from, descr, NPY_SAFE_CASTING)) {
         return 1;
     }
-    ps_cast_check check = {.view = {.data = PyArray_BYTES(array),
-                                    .dtype = own,
-                                    .ndim = PyArray_NDIM(array),
-                                    .itemsize = PyArray_ITEMSIZE(array),
-                                    .shape = (const int64_t *)PyArray_DIMS(array),
-                                    .strides = (const int64_t *)PyArray_STRIDES(array),
-                                    .swapped = ps_is_swapped(array),
-                                    .aligned = PyArray_ISALIGNED(array)},
-                           .type = dtype};
+    ps_cast_check check = {.view = ps_view_of(array, own), .type = dtype};
     const ps_status status =
             ps_run_op(state, run_cast_check, &check, PyArray_NBYTES(array));
     return ps_raise(state, status, "x") < 0 ? -1 : check.is_silent;

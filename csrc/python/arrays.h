@@ -35,8 +35,22 @@ int ps_require_writeable(PyArrayObject *array);
 /* Do the extents of two arrays share a byte? */
 bool ps_extents_meet(PyArrayObject *one, PyArrayObject *other);
 
-/* ValueError with the shapes of two arrays for two %U of `format`; returns -1. */
-int ps_raise_shapes(const char *format, PyArrayObject *one, PyArrayObject *other);
+/* `type` with two shapes for the two %U of `format`; returns -1. */
+int ps_raise_shapes(PyObject *type, const char *format, int ndim, const npy_intp *shape,
+                    int other_ndim, const npy_intp *other);
+
+/* Can `out` take a result of this shape and dtype: exactly the shape, a cast that the
+ * rule allows, writeable? 0, or -1 with an exception. */
+int ps_check_out(ps_state *state, PyArrayObject *out, int ndim, const npy_intp *shape,
+                 PyArray_Descr *descr, NPY_CASTING casting);
+
+/* The array as the ops see it; it has to outlive the view. */
+ps_view ps_view_of(PyArrayObject *array, enum ps_dtype dtype);
+
+/* `object` as an array whose elements kernels can ask for truth, of `dtype`; objects,
+ * strings and records are asked by NumPy. A new reference, or NULL. */
+PyArrayObject *ps_as_condition(ps_state *state, PyObject *object, const char *name,
+                               enum ps_dtype *dtype);
 
 /* A mask: bools, or a list of them. A new reference, or NULL with a TypeError. */
 PyArrayObject *ps_as_mask(ps_state *state, PyObject *object);

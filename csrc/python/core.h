@@ -57,6 +57,7 @@ typedef struct {
     PyObject *name[PS_NUM_NAMES];
     PyObject *helper[PS_NUM_HELPERS]; /* NULL until first used */
     PyObject *ufunc[PS_NUM_OPS];      /* np.add ...; NULL where there is none */
+    PyObject *plan_type;              /* pyscatter.Plan */
     PyObject *axis_error;             /* numpy.exceptions.AxisError */
     PyObject *threads_var;            /* context variable: threads of this context */
     int threads;                      /* set_num_threads, or 0: not yet known */

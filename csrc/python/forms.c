@@ -5,6 +5,7 @@
 
 #include "python/args.h"
 #include "python/arrays.h"
+#include "python/py_plan.h"
 
 const char *
 ps_form_name(enum ps_form form)
@@ -89,6 +90,32 @@ place_axis(ps_state *state, const ps_where_args *where, PyArrayObject *array,
     return axis < 0 ? -1 : 0;
 }
 
+/* The index of the axis form: an array, or a plan, whose rows stand in for it. */
+static int
+add_axis_index(ps_state *state, const ps_where_args *where, ps_request *request)
+{
+    const ps_plan *const plan = ps_plan_of(state, where->index);
+    if (plan == NULL) {
+        return ps_add_index(state, request, where->index);
+    }
+    const npy_intp size = PyArray_DIM(request->view, request->first);
+    if (size != plan->size) {
+        PyErr_Format(PyExc_ValueError,
+                     "the plan was made for an axis of size %lld, but axis %d of %s "
+                     "has size %zd",
+                     (long long)plan->size, request->first,
+                     where->axis == Py_None ? "the flattened 'a'" : "'a'", size);
+        return -1;
+    }
+    request->index[0] = ps_plan_rows(where->index);
+    if (request->index[0] == NULL) {
+        return -1;
+    }
+    request->n_index = 1;
+    request->plan = plan;
+    return 0;
+}
+
 static int
 fill_axis_form(ps_state *state, const ps_where_args *where, PyArrayObject *array,
                ps_request *request)
@@ -96,7 +123,7 @@ fill_axis_form(ps_state *state, const ps_where_args *where, PyArrayObject *array
     if (ps_to_int(where->batch_dims, "batch_dims", &request->batch_dims) < 0 ||
         check_batch_dims(where, request->batch_dims, array) < 0 ||
         place_axis(state, where, array, request->batch_dims, request) < 0 ||
-        ps_add_index(state, request, where->index) < 0) {
+        add_axis_index(state, where, request) < 0) {
         return -1;
     }
     return check_index_has_batches(request, request->index[0]);

@@ -17,7 +17,9 @@
 #include "python/args.h"
 #include "python/py_gather.h"
 #include "python/py_nonzero.h"
+#include "python/py_plan.h"
 #include "python/py_scatter.h"
+#include "python/py_segment.h"
 #include "python/py_where.h"
 
 ps_state *
@@ -156,13 +158,19 @@ append_level(PyObject *list, enum ps_level level)
     int status = 0;
     for (int op = 0; op < PS_NUM_REDUCTIONS; op++) {
         for (int dtype = 0; dtype < PS_NUM_DTYPES && status == 0; dtype++) {
-            if (kernels->scatter[op][dtype] != NULL) {
-                status = append_row(list, "scatter", reduction_names[op],
-                                    dtype_names[dtype], level) < 0 ||
-                                         append_row(list, "where", reduction_names[op],
-                                                    dtype_names[dtype], level) < 0
-                                 ? -1
-                                 : 0;
+            const struct {
+                const char *family;
+                bool exists;
+            } cells[] = {{"scatter", kernels->scatter[op][dtype] != NULL},
+                         {"plan", kernels->plan_rows[op][dtype] != NULL},
+                         {"where", kernels->masked[op][dtype] != NULL},
+                         {"segment", kernels->segment[op][dtype] != NULL}};
+            for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]) && status == 0;
+                 i++) {
+                status = cells[i].exists ? append_row(list, cells[i].family,
+                                                      reduction_names[op],
+                                                      dtype_names[dtype], level)
+                                         : 0;
             }
         }
     }
@@ -318,32 +326,37 @@ set_docstring(PyObject *module, PyObject *args)
     {name, (PyCFunction)(void (*)(void))(function), METH_FASTCALL | METH_KEYWORDS, NULL}
 #define DROP_IN_METHOD(name, op) FAST(#name, ps_py_##name),
 
-static PyMethodDef methods[] = {FAST("scatter", ps_py_scatter),
-                                FAST("scatter_along_axis", ps_py_scatter_along_axis),
-                                FAST("scatter_nd", ps_py_scatter_nd),
-                                FAST("scatter_at", ps_py_scatter_at),
-                                FAST("scatter_where", ps_py_scatter_where),
-                                FAST("gather_where", ps_py_gather_where),
-                                FAST("where", ps_py_where),
-                                FAST("gather", ps_py_gather),
-                                FAST("gather_along_axis", ps_py_gather_along_axis),
-                                FAST("gather_nd", ps_py_gather_nd),
-                                FAST("gather_at", ps_py_gather_at),
-                                FAST("nonzero", ps_py_nonzero),
-                                FAST("flatnonzero", ps_py_flatnonzero),
-                                FAST("argwhere", ps_py_argwhere),
-                                FAST("count_nonzero", ps_py_count_nonzero),
-                                PS_FOR_EACH_DROP_IN(DROP_IN_METHOD){
-                                        "get_threads", get_threads, METH_NOARGS, NULL},
-                                {"set_threads", set_threads, METH_O, NULL},
-                                {"kernels", list_kernels, METH_NOARGS, NULL},
-                                {"levels", list_levels, METH_NOARGS, NULL},
-                                {"level", current_level, METH_NOARGS, NULL},
-                                {"force_level", force_level, METH_O, NULL},
-                                {"algorithms", list_algorithms, METH_NOARGS, NULL},
-                                {"force_algorithm", force_algorithm, METH_O, NULL},
-                                {"set_docstring", set_docstring, METH_VARARGS, NULL},
-                                {NULL, NULL, 0, NULL}};
+static PyMethodDef methods[] = {
+        FAST("scatter", ps_py_scatter),
+        FAST("scatter_along_axis", ps_py_scatter_along_axis),
+        FAST("scatter_nd", ps_py_scatter_nd),
+        FAST("scatter_at", ps_py_scatter_at),
+        FAST("scatter_where", ps_py_scatter_where),
+        FAST("gather_where", ps_py_gather_where),
+        FAST("where", ps_py_where),
+        FAST("gather", ps_py_gather),
+        FAST("gather_along_axis", ps_py_gather_along_axis),
+        FAST("gather_nd", ps_py_gather_nd),
+        FAST("gather_at", ps_py_gather_at),
+        FAST("nonzero", ps_py_nonzero),
+        FAST("flatnonzero", ps_py_flatnonzero),
+        FAST("argwhere", ps_py_argwhere),
+        FAST("count_nonzero", ps_py_count_nonzero),
+        PS_FOR_EACH_DROP_IN(DROP_IN_METHOD){"get_threads", get_threads, METH_NOARGS,
+                                            NULL},
+        {"set_threads", set_threads, METH_O, NULL},
+        {"fold_ids", ps_py_fold_ids, METH_VARARGS, NULL},
+        {"fold_ranges", ps_py_fold_ranges, METH_VARARGS, NULL},
+        {"find_extremes", ps_py_find_extremes, METH_VARARGS, NULL},
+        {"sum_deviations", ps_py_sum_deviations, METH_VARARGS, NULL},
+        {"kernels", list_kernels, METH_NOARGS, NULL},
+        {"levels", list_levels, METH_NOARGS, NULL},
+        {"level", current_level, METH_NOARGS, NULL},
+        {"force_level", force_level, METH_O, NULL},
+        {"algorithms", list_algorithms, METH_NOARGS, NULL},
+        {"force_algorithm", force_algorithm, METH_O, NULL},
+        {"set_docstring", set_docstring, METH_VARARGS, NULL},
+        {NULL, NULL, 0, NULL}};
 
 /* ---- start ---- */
 
@@ -425,6 +438,9 @@ start(PyObject *module)
     if (state->threads_var == NULL) {
         return -1;
     }
+    if (ps_add_plan(module) < 0) {
+        return -1;
+    }
     return PyModule_AddObjectRef(module, "threads_var", state->threads_var);
 }
 
@@ -438,6 +454,7 @@ visit_state(PyObject *module, visitproc visit, void *arg)
     for (int i = 0; i < PS_NUM_OPS; i++) {
         Py_VISIT(state->ufunc[i]);
     }
+    Py_VISIT(state->plan_type);
     Py_VISIT(state->axis_error);
     Py_VISIT(state->threads_var);
     return 0;
@@ -456,6 +473,7 @@ clear_state(PyObject *module)
     for (int i = 0; i < PS_NUM_OPS; i++) {
         Py_CLEAR(state->ufunc[i]);
     }
+    Py_CLEAR(state->plan_type);
     Py_CLEAR(state->axis_error);
     Py_CLEAR(state->threads_var);
     return 0;

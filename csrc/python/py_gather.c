@@ -13,6 +13,7 @@
 #include "python/args.h"
 #include "python/arrays.h"
 #include "python/forms.h"
+#include "python/py_plan.h"
 #include "python/values.h"
 
 typedef struct {
@@ -107,43 +108,6 @@ can_write_into(const gather_work *work, PyArrayObject *out)
     return request->mask == NULL || !ps_extents_meet(out, request->mask);
 }
 
-static int
-check_out(const gather_work *work, PyObject *object)
-{
-    if (ps_require_array(work->state, object, "out") < 0) {
-        return -1;
-    }
-    PyArrayObject *const out = (PyArrayObject *)object;
-    const ps_request *const request = &work->request;
-    enum ps_dtype unused;
-    if (ps_storage_of(work->state, out, &unused) < 0) {
-        return -1;
-    }
-    if (PyArray_NDIM(out) != request->result_ndim ||
-        !PyArray_CompareLists(PyArray_DIMS(out), request->result_shape,
-                              request->result_ndim)) {
-        PyObject *const wanted =
-                PyArray_IntTupleFromIntp(request->result_ndim, request->result_shape);
-        PyObject *const own =
-                PyArray_IntTupleFromIntp(PyArray_NDIM(out), PyArray_DIMS(out));
-        if (wanted != NULL && own != NULL) {
-            PyErr_Format(PyExc_ValueError, "out has shape %R; expected %R", own,
-                         wanted);
-        }
-        Py_XDECREF(wanted);
-        Py_XDECREF(own);
-        return -1;
-    }
-    if (!PyArray_CanCastTypeTo(PyArray_DESCR(work->source), PyArray_DESCR(out),
-                               NPY_SAME_KIND_CASTING)) {
-        PyErr_Format(PyExc_TypeError, "cannot cast from dtype %S to out's %S",
-                     (PyObject *)PyArray_DESCR(work->source),
-                     (PyObject *)PyArray_DESCR(out));
-        return -1;
-    }
-    return ps_require_writeable(out);
-}
-
 /* The array that the op writes to; *is_private unless it is the caller's. */
 static int
 open_result(gather_work *work, bool *is_private)
@@ -151,7 +115,10 @@ open_result(gather_work *work, bool *is_private)
     const ps_request *const request = &work->request;
     *is_private = true;
     if (work->out != NULL && work->out != Py_None) {
-        if (check_out(work, work->out) < 0) {
+        if (ps_require_array(work->state, work->out, "out") < 0 ||
+            ps_check_out(work->state, (PyArrayObject *)work->out, request->result_ndim,
+                         request->result_shape, PyArray_DESCR(work->source),
+                         NPY_SAME_KIND_CASTING) < 0) {
             return -1;
         }
         if (can_write_into(work, (PyArrayObject *)work->out)) {
@@ -321,7 +288,8 @@ call_form(PyObject *module, const ps_signature *signature, enum ps_form form,
     work.where = &where;
     work.fill_value = slot[n - 2];
     work.out = slot[n - 1];
-    if (ps_to_mode(slot[n - 3], true, &work.mode) < 0) {
+    if (ps_to_mode(slot[n - 3], true, &work.mode) < 0 ||
+        ps_settle_mode(work.state, slot[1], slot[n - 3], &work.mode) < 0) {
         return NULL;
     }
     return gather_form(&work, slot[0]);

@@ -21,42 +21,6 @@ enum places_form {
     FORM_ROWS   /* a row for each place */
 };
 
-/* `object` as an array of numbers whose elements kernels can ask. */
-static PyArrayObject *
-open_condition(ps_state *state, PyObject *object, enum ps_dtype *dtype)
-{
-    PyArrayObject *const array = ps_as_array(state, object, "a");
-    if (array == NULL) {
-        return NULL;
-    }
-    const int storage = ps_storage_of(state, array, dtype);
-    if (storage == PS_STORED_NUMBERS) {
-        return array;
-    }
-    PyObject *const truth_of =
-            storage < 0 ? NULL : ps_get_helper(state, PS_HELPER_truth_of);
-    PyObject *truth = NULL;
-    if (truth_of != NULL) {
-        truth = PyObject_CallOneArg(truth_of, (PyObject *)array);
-    }
-    Py_DECREF(array);
-    *dtype = PS_b1;
-    return (PyArrayObject *)truth;
-}
-
-static ps_view
-view_of(PyArrayObject *array, enum ps_dtype dtype)
-{
-    return (ps_view){.data = PyArray_BYTES(array),
-                     .dtype = dtype,
-                     .ndim = PyArray_NDIM(array),
-                     .itemsize = PyArray_ITEMSIZE(array),
-                     .shape = (const int64_t *)PyArray_DIMS(array),
-                     .strides = (const int64_t *)PyArray_STRIDES(array),
-                     .swapped = ps_is_swapped(array),
-                     .aligned = PyArray_ISALIGNED(array)};
-}
-
 /* ---- places ---- */
 
 typedef struct {
@@ -213,7 +177,7 @@ give_places(PyObject *module, const ps_signature *signature, enum places_form fo
         read_options(&work, slot[1], slot[2]) < 0) {
         return NULL;
     }
-    PyArrayObject *const array = open_condition(state, slot[0], &dtype);
+    PyArrayObject *const array = ps_as_condition(state, slot[0], "a", &dtype);
     if (array == NULL) {
         return NULL;
     }
@@ -226,7 +190,7 @@ give_places(PyObject *module, const ps_signature *signature, enum places_form fo
                         "axes (use np.atleast_1d(a), or flatnonzero)");
     }
     else {
-        work.call.view = view_of(array, dtype);
+        work.call.view = ps_view_of(array, dtype);
         result = find_places(state, &work, array);
     }
     Py_DECREF(array);
@@ -338,7 +302,7 @@ count_axes(ps_state *state, PyArrayObject *array, enum ps_dtype dtype,
         out_strides[axis] = is_counted[axis] ? 0 : PyArray_STRIDE(counts, kept);
         kept += is_kept;
     }
-    ps_count_call call = {.view = view_of(array, dtype),
+    ps_count_call call = {.view = ps_view_of(array, dtype),
                           .out = PyArray_BYTES(counts),
                           .out_strides = out_strides};
     const ps_status status = ps_run_op(state, run_count, &call, PyArray_NBYTES(array));
@@ -355,7 +319,7 @@ count_all(ps_state *state, PyArrayObject *array, enum ps_dtype dtype)
 {
     static const int64_t no_strides[PS_MAX_DIMS];
     int64_t count = 0;
-    ps_count_call call = {.view = view_of(array, dtype),
+    ps_count_call call = {.view = ps_view_of(array, dtype),
                           .out = (char *)&count,
                           .out_strides = no_strides};
     const ps_status status = ps_run_op(state, run_count, &call, PyArray_NBYTES(array));
@@ -383,7 +347,7 @@ ps_py_count_nonzero(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
             return NULL;
         }
     }
-    PyArrayObject *const array = open_condition(state, slot[0], &dtype);
+    PyArrayObject *const array = ps_as_condition(state, slot[0], "a", &dtype);
     if (array == NULL) {
         return NULL;
     }

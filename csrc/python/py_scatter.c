@@ -16,6 +16,7 @@
 #include "python/args.h"
 #include "python/arrays.h"
 #include "python/forms.h"
+#include "python/py_plan.h"
 #include "python/values.h"
 
 /* What a call asks for beside where. */
@@ -239,8 +240,10 @@ open_other_target(scatter_work *work, PyArrayObject *array)
     }
     PyArrayObject *const out = (PyArrayObject *)object;
     if (!PyArray_SAMESHAPE(out, array)) {
-        return ps_raise_shapes("out has shape %U; expected %U, that of 'a'", out,
-                               array);
+        return ps_raise_shapes(PyExc_ValueError,
+                               "out has shape %U; expected %U, that of 'a'",
+                               PyArray_NDIM(out), PyArray_DIMS(out),
+                               PyArray_NDIM(array), PyArray_DIMS(array));
     }
     if (!PyArray_CanCastTypeTo(PyArray_DESCR(array), PyArray_DESCR(out),
                                work->options.casting)) {
@@ -607,7 +610,8 @@ call_form(PyObject *module, const ps_signature *signature, enum ps_form form,
         }
     }
     work.where = &where;
-    if (take_options(work.state, option, &work.options) < 0) {
+    if (take_options(work.state, option, &work.options) < 0 ||
+        ps_settle_mode(work.state, slot[1], option[1], &work.options.mode) < 0) {
         return NULL;
     }
     return scatter_form(&work, slot[0], slot[2]);
@@ -712,6 +716,46 @@ ps_py_scatter_where(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
                      : scatter_form(&work, slot[0], slot[2]);
 }
 
+/* fold_ids(out, ids, values, op, where, mode, include_self, compensated) for segments:
+ * a scatter along the first axis of `out`, which nobody else has seen, so that indices
+ * are checked as they are used; negative ids are out of bounds. None; an error leaves
+ * `out` half done. */
+PyObject *
+ps_py_fold_ids(PyObject *module, PyObject *args)
+{
+    PyObject *out, *ids, *values, *op, *mask, *mode, *include_self, *compensated;
+    scatter_work work = {.state = ps_get_state(module), .is_private = true};
+    if (!PyArg_ParseTuple(args, "O!OOOOOOO", &PyArray_Type, &out, &ids, &values, &op,
+                          &mask, &mode, &include_self, &compensated)) {
+        return NULL;
+    }
+    PyObject *const option[7] = {op, mode, include_self, NULL, compensated, NULL, NULL};
+    const ps_where_args where = {.form = PS_FORM_AXIS, .index = ids, .mask = mask};
+    work.where = &where;
+    work.target = (PyArrayObject *)Py_NewRef(out);
+    ps_begin_request(&work.request);
+    int status = take_options(work.state, option, &work.options);
+    if (status == 0 && work.options.mode == PS_MODE_RAISE) {
+        work.options.mode = PS_MODE_IDS;
+    }
+    if (status == 0 &&
+        ps_storage_of(work.state, work.target, &work.dtype) != PS_STORED_NUMBERS) {
+        PyErr_SetString(PyExc_TypeError, "segments are folded in numbers");
+        status = -1;
+    }
+    if (status == 0 && check_op(&work, work.target) == 0 &&
+        choose_accumulator(&work) == 0) {
+        status = run_on_target(&work, values);
+    }
+    ps_close_request(&work.request);
+    ps_close_values(&work.values);
+    Py_DECREF(work.target);
+    if (status < 0 || PyErr_Occurred()) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
 /* A drop-in for ufunc.at: in place, returns None. */
 static PyObject *
 drop_in(PyObject *module, const ps_signature *signature, enum ps_op op,
@@ -734,7 +778,8 @@ drop_in(PyObject *module, const ps_signature *signature, enum ps_op op,
     work.options.op = op;
     work.options.out = slot[0];
     work.options.is_drop_in = true;
-    if (ps_to_mode(slot[4], false, &work.options.mode) < 0) {
+    if (ps_to_mode(slot[4], false, &work.options.mode) < 0 ||
+        ps_settle_mode(work.state, slot[1], slot[4], &work.options.mode) < 0) {
         return NULL;
     }
     PyObject *const result = scatter_form(&work, slot[0], slot[2]);

@@ -28,6 +28,8 @@ PyObject *ps_py_scatter_at(PyObject *module, PyObject *const *args, Py_ssize_t n
 PyObject *ps_py_scatter_where(PyObject *module, PyObject *const *args,
                               Py_ssize_t n_args, PyObject *keywords);
 
+PyObject *ps_py_fold_ids(PyObject *module, PyObject *args);
+
 #define PS_DECLARE_DROP_IN(name, op)                                                   \
     PyObject *ps_py_##name(PyObject *module, PyObject *const *args, Py_ssize_t n_args, \
                            PyObject *keywords);

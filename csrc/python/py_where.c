@@ -37,7 +37,6 @@ typedef struct {
 typedef struct {
     ps_state *state;
     PyArrayObject *condition; /* owned: numbers */
-    PyArrayObject *asked;     /* owned: the condition as it came */
     branch x, y;
     PyObject *out, *dtype_object;
     NPY_CASTING casting;
@@ -66,31 +65,6 @@ open_branch(ps_state *state, branch *side)
     side->array = ps_as_array(state, side->object, side->name);
     return side->array != NULL && ps_storage_of(state, side->array, &unused) >= 0 ? 0
                                                                                   : -1;
-}
-
-/* The condition as numbers; what kernels cannot ask, NumPy does. */
-static int
-open_condition(where_work *work, PyObject *object)
-{
-    enum ps_dtype dtype;
-    work->asked = ps_as_array(work->state, object, "condition");
-    if (work->asked == NULL) {
-        return -1;
-    }
-    const int storage = ps_storage_of(work->state, work->asked, &dtype);
-    if (storage < 0) {
-        return -1;
-    }
-    if (storage == PS_STORED_NUMBERS) {
-        work->condition = (PyArrayObject *)Py_NewRef((PyObject *)work->asked);
-        return 0;
-    }
-    PyObject *const truth_of = ps_get_helper(work->state, PS_HELPER_truth_of);
-    if (truth_of != NULL) {
-        work->condition =
-                (PyArrayObject *)PyObject_CallOneArg(truth_of, (PyObject *)work->asked);
-    }
-    return work->condition != NULL ? 0 : -1;
 }
 
 /* ---- the result's dtype ---- */
@@ -292,33 +266,6 @@ take_number(where_work *work, branch *side, PyArrayObject *target)
 
 /* ---- the result ---- */
 
-static int
-check_out(const where_work *work)
-{
-    PyArrayObject *const out = (PyArrayObject *)work->out;
-    enum ps_dtype unused;
-    if (PyArray_NDIM(out) != work->ndim ||
-        !PyArray_CompareLists(PyArray_DIMS(out), work->shape, work->ndim)) {
-        PyObject *const wanted = PyArray_IntTupleFromIntp(work->ndim, work->shape);
-        PyObject *const own =
-                PyArray_IntTupleFromIntp(PyArray_NDIM(out), PyArray_DIMS(out));
-        if (wanted != NULL && own != NULL) {
-            PyErr_Format(PyExc_ValueError, "out has shape %R; expected %R", own,
-                         wanted);
-        }
-        Py_XDECREF(wanted);
-        Py_XDECREF(own);
-        return -1;
-    }
-    if (!PyArray_CanCastTypeTo(work->descr, PyArray_DESCR(out), work->casting)) {
-        PyErr_Format(PyExc_TypeError, "cannot cast from dtype %S to out's %S",
-                     (PyObject *)work->descr, (PyObject *)PyArray_DESCR(out));
-        return -1;
-    }
-    return ps_storage_of(work->state, out, &unused) < 0 ? -1
-                                                        : ps_require_writeable(out);
-}
-
 /* Does an input share memory with out=, other than element for element? */
 static bool
 meets_out(const where_work *work, PyArrayObject *array, const npy_intp *strides)
@@ -494,7 +441,9 @@ choose_elements(where_work *work)
 {
     if (find_shape(work) < 0 || choose_dtype(work) < 0 ||
         check_cast(work, &work->x) < 0 || check_cast(work, &work->y) < 0 ||
-        (work->out != NULL && check_out(work) < 0)) {
+        (work->out != NULL &&
+         ps_check_out(work->state, (PyArrayObject *)work->out, work->ndim, work->shape,
+                      work->descr, work->casting) < 0)) {
         return -1;
     }
     const int way = is_for_kernels(work);
@@ -567,7 +516,7 @@ ps_py_where(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
         ps_to_casting(slot[5], &work.casting) < 0) {
         return NULL;
     }
-    work.condition = work.asked = work.result = NULL;
+    work.condition = work.result = NULL;
     work.descr = NULL;
     work.x.name = "x";
     work.y.name = "y";
@@ -577,8 +526,11 @@ ps_py_where(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
     work.x.number.array = work.y.number.array = NULL;
     work.out = slot[3] == Py_None ? NULL : slot[3];
     work.dtype_object = slot[4];
-    if ((work.out == NULL || ps_require_array(work.state, work.out, "out") == 0) &&
-        open_condition(&work, slot[0]) == 0 && open_branch(work.state, &work.x) == 0 &&
+    enum ps_dtype unused;
+    if (work.out == NULL || ps_require_array(work.state, work.out, "out") == 0) {
+        work.condition = ps_as_condition(work.state, slot[0], "condition", &unused);
+    }
+    if (work.condition != NULL && open_branch(work.state, &work.x) == 0 &&
         open_branch(work.state, &work.y) == 0 && choose_elements(&work) == 0) {
         result = finish(&work);
     }
@@ -587,7 +539,6 @@ ps_py_where(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
     Py_XDECREF(work.x.array);
     Py_XDECREF(work.y.array);
     Py_XDECREF(work.condition);
-    Py_XDECREF(work.asked);
     Py_XDECREF(work.descr);
     Py_XDECREF(work.result);
     return result;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/sizes.h"
+#include "ops/plan.h"
 #include "python/arrays.h"
 
 void
@@ -19,6 +20,7 @@ ps_begin_request(ps_request *request)
     request->tuples = NULL;
     request->mask = NULL;
     request->index_name = "index";
+    request->plan = NULL;
     request->block = NULL;
 }
 
@@ -137,30 +139,6 @@ ps_add_mask(ps_state *state, ps_request *request, PyObject *object)
     return 0;
 }
 
-/* "(2, 3)" as a new string object. */
-static PyObject *
-shape_text(int ndim, const npy_intp *shape)
-{
-    PyObject *const tuple = PyArray_IntTupleFromIntp(ndim, shape);
-    PyObject *const text = tuple != NULL ? PyObject_Repr(tuple) : NULL;
-    Py_XDECREF(tuple);
-    return text;
-}
-
-static int
-raise_shapes(PyObject *type, const char *format, int ndim, const npy_intp *shape,
-             int other_ndim, const npy_intp *other)
-{
-    PyObject *const one = shape_text(ndim, shape);
-    PyObject *const two = shape_text(other_ndim, other);
-    if (one != NULL && two != NULL) {
-        PyErr_Format(type, format, one, two);
-    }
-    Py_XDECREF(one);
-    Py_XDECREF(two);
-    return -1;
-}
-
 /* ---- entry shape ---- */
 
 /* Broadcast one more shape into the entry shape. */
@@ -201,7 +179,7 @@ find_entry_shape(ps_request *request)
         PyArrayObject *const index = request->index[m];
         if (broadcast_shape(&ndim, shape, PyArray_NDIM(index), PyArray_DIMS(index)) <
             0) {
-            return raise_shapes(
+            return ps_raise_shapes(
                     PyExc_IndexError,
                     "shape mismatch: indexing arrays could not be broadcast "
                     "together with shapes %U %U",
@@ -234,7 +212,7 @@ link_along(ps_request *request)
             continue;
         }
         if (own != other && own != 1 && other != 1) {
-            return raise_shapes(
+            return ps_raise_shapes(
                     PyExc_ValueError,
                     "'index' has shape %U; expected to broadcast against %U "
                     "off the axis",
@@ -350,9 +328,9 @@ place_mask(ps_request *request)
         fits = own == 1 || own == shape[ndim - PyArray_NDIM(mask) + i];
     }
     if (!fits) {
-        return raise_shapes(PyExc_ValueError,
-                            "'where' has shape %U; expected to broadcast to %U",
-                            PyArray_NDIM(mask), PyArray_DIMS(mask), ndim, shape);
+        return ps_raise_shapes(PyExc_ValueError,
+                               "'where' has shape %U; expected to broadcast to %U",
+                               PyArray_NDIM(mask), PyArray_DIMS(mask), ndim, shape);
     }
     broadcast_strides(request, PyArray_NDIM(mask), PyArray_DIMS(mask),
                       PyArray_STRIDES(mask), request->mask_strides);
@@ -415,11 +393,25 @@ place_rows(ps_request *request)
     return 0;
 }
 
+/* A plan's rows are resolved: what is left of its mode is that some are left out. With
+ * a mask or batches they are an index like any other. */
+static void
+place_plan(ps_request *request)
+{
+    const ps_plan *const plan = request->plan;
+    const bool is_all = request->mask == NULL && request->batch_dims == 0;
+    request->address.plan = is_all ? plan : NULL;
+    if (plan != NULL) {
+        request->address.mode = plan->n_kept < plan->n ? PS_MODE_DROP : PS_MODE_RAISE;
+    }
+}
+
 int
 ps_open_request(ps_request *request, enum ps_mode mode)
 {
     ps_address *const address = &request->address;
     address->mode = mode;
+    place_plan(request);
     address->shape = request->entry_shape;
     address->link = request->link;
     if (request->is_along) {

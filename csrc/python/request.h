@@ -27,6 +27,7 @@ typedef struct {
     PyArrayObject *tuples; /* owned: the nd form's indices, of which index[] borrow */
     PyArrayObject *mask;   /* owned, or NULL */
     const char *index_name;
+    const struct ps_plan *plan; /* whose rows index[0] is, or NULL; borrowed */
 
     /* What ps_open_request fills. */
     ps_address address;

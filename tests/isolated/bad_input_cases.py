@@ -9,6 +9,7 @@ from tests.isolated import (
     corpus_index,
     corpus_kinds,
     corpus_masks,
+    corpus_segments,
     corpus_sizes,
     corpus_targets,
     corpus_values,
@@ -24,6 +25,7 @@ GROUPS = {
     **corpus_hooks.GROUPS,
     **corpus_history.GROUPS,
     **corpus_masks.GROUPS,
+    **corpus_segments.GROUPS,
 }
 
 if __name__ == "__main__":

@@ -10,7 +10,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import pyscatter as ps
+from pyscatter import _core
 from tests.isolated.forms import DROP_IN_FORMS, OPS
+
+SEGMENT_OPS = (
+    "add mul min max fmin fmax mean var std count first last any all argmin argmax "
+    "logsumexp median quantile"
+).split()
 
 
 @dataclass
@@ -138,6 +144,38 @@ def gathers(count):
     yield operation("gather list", ps.gather, [1.0, 2.0, 3.0], [2, 0])
 
 
+def planned(index, size, **options):
+    """The rows of a new plan."""
+    return _core.plan_index(ps.Plan(index, size, **options))
+
+
+def reloaded(*state):
+    """The rows of a plan from its state."""
+    return _core.plan_index(_core.load_plan(*state))
+
+
+def plans(count):
+    """Plans made, used and pickled: sorted, in no order, compact, with holes."""
+    index = mixed_index(count, 90)
+    for name, chosen, size, options in (
+        ("mixed", index, 90, {}),
+        ("sorted", np.sort(index % 90), 90, {}),
+        ("compact", index, 10**7, {}),
+        ("drop", index, 90, {"mode": "drop"}),
+        ("swapped", index.astype(">i2"), 90, {"mode": "wrap"}),
+    ):
+        yield operation(f"plan {name}", planned, chosen, size, **options)
+        plan = ps.Plan(chosen, size, **options)
+        yield operation(f"plan load {name}", reloaded, *plan.__reduce__()[1])
+        if size > 90:
+            continue
+        for values in (numbers(count, 40, dtype="f4"), 2.0):
+            a = numbers(90, 40, dtype="f4")
+            yield in_place(f"plan add {name}", ps.scatter, a, plan, values, op="add")
+            yield operation(f"plan new {name}", ps.scatter, a, plan, values, op="mean")
+        yield operation(f"plan gather {name}", ps.gather, numbers(90), plan)
+
+
 def masks(count):
     """Choices, masked updates and gathers, each with what it needs memory for."""
     mask, values, a = np.arange(count) % 3 > 0, numbers(count), numbers(count)
@@ -224,9 +262,52 @@ def objects(count):
     yield operation("objects packed", ps.gather_where, a, mask)
 
 
+def segments(count):
+    """Segments by ids and by ranges: each op, and the functions beside them."""
+    ids, values = abs(mixed_index(count, 90)) % 9, numbers(count)
+    edges = np.array([0, count // 3, count // 3, count])
+    rows = numbers(count, 3, dtype="f4")
+    for op in SEGMENT_OPS:
+        q = {"q": 0.5} if op == "quantile" else {}
+        yield operation(f"segment {op}", ps.segment_reduce, values, ids, op=op, **q)
+        call = (ps.segment_reduce, rows)
+        yield operation(f"segment rows {op}", *call, offsets=edges, op=op, **q)
+    for function in (ps.segment_scan, ps.segment_softmax, ps.segment_log_softmax):
+        yield operation(function.__name__, function, values, ids)
+        yield operation(f"{function.__name__} rows", function, rows, offsets=edges)
+    yield operation("segment expand", ps.segment_expand, rows[:9], ids)
+    yield operation("bincount", ps.bincount, ids)
+    yield operation("bincount weights", ps.bincount, ids, rows)
+    yield from segment_options(values, ids, edges)
+
+
+def segment_options(values, ids, edges):
+    """What goes with a reduction: masks, weights, several ops, targets."""
+    count = len(values)
+    call = (ps.segment_reduce, values, ids)
+    for name, chosen in {
+        "several": {"op": ("add", "mean", "max")},
+        "arg": {"op": "max", "return_arg": True, "return_counts": True},
+        "where": {"where": values > 2},
+        "skipna": {"skipna": True, "op": "mean"},
+        "weights": {"weights": values},
+        "compensated": {"compensated": True},
+        "drop": {"mode": "drop", "num_segments": 5},
+        "quantiles": {"op": "quantile", "q": [0.1, 0.9]},
+        "narrow": {"dtype": "f2"},
+    }.items():
+        yield operation(f"segment {name}", *call, **chosen)
+    out = numbers(9, dtype="f4")
+    yield operation("segment out", *call, out=out, target=out)
+    picked = mixed_index(count, count)
+    call = (ps.segment_reduce, values[::-1])
+    yield operation("segment gather", *call, gather=picked, lengths=[9, count - 9])
+    yield operation("segment ranges", *call, starts=edges[:-1], stops=edges[1:])
+
+
 def index_successes(count):
     """All operations by an index that return."""
-    for group in (reductions, options, addressings, gathers, objects):
+    for group in (reductions, options, addressings, gathers, plans, objects):
         yield from group(count)
 
 
@@ -240,6 +321,7 @@ def successes(count):
     """All operations that return."""
     yield from index_successes(count)
     yield from mask_successes(count)
+    yield from segments(count)
 
 
 def index_failures():
@@ -294,6 +376,30 @@ def option_failures():
     yield operation("axis", ps.scatter, a, one, 1.0, axis=7)
     yield operation("batch_dims", ps.gather, a, one, batch_dims=-1)
     yield operation("threads", ps.set_num_threads, 0)
+
+
+def plan_failures():
+    """Plans that are refused when they are made, used or loaded."""
+    a, plan = numbers(90), ps.Plan([3, 5], 80)
+    for name, args in {
+        "index": ([3, 90], 90),
+        "late": (np.r_[np.zeros(9000, int), 99], 90),
+        "float": ([0.5], 90),
+        "size": ([3], -1),
+        "size kind": ([3], 1.5),
+    }.items():
+        yield operation(f"plan {name}", ps.Plan, *args)
+    yield operation("plan axis", ps.scatter, a, plan, 1.0)
+    yield operation("plan mode", ps.gather, a[:80], plan, mode="clip")
+    yield operation("plan nd", ps.gather_nd, a, plan)
+    yield operation("plan at", ps.add_at, a, plan, 1.0)
+    for name, state in {
+        "rows": (np.array([90]), 90, "raise", False),
+        "kind": ([3], 90, "raise", False),
+        "mode": (np.array([3]), 90, "fill", False),
+        "few": (np.array([3]), 90),
+    }.items():
+        yield operation(f"plan state {name}", _core.load_plan, *state)
 
 
 def mask_failures():
@@ -351,10 +457,40 @@ def where_failures():
     yield operation("count axes", ps.count_nonzero, a, (0, 0))
 
 
+def segment_failures():
+    """What the functions of segments refuse."""
+    values, ids, locked = numbers(90), np.arange(90) % 9, numbers(9)
+    locked.flags.writeable = False
+    late = np.where(np.arange(90) == 88, -1, ids)
+    for name, args, chosen in (
+        ("late id", (values, late), {}),
+        ("far id", (values, late % 2**62), {}),
+        ("size", (values, ids, 3), {}),
+        ("length", (values, ids[:7]), {}),
+        ("float", (values, values), {}),
+        ("offsets", (values,), {"offsets": [0, 7, 3, 90]}),
+        ("lengths", (values,), {"lengths": [7, 9]}),
+        ("stops", (values,), {"starts": [0], "stops": [91]}),
+        ("gather", (values,), {"lengths": [2], "gather": [0, 90]}),
+        ("op", (values, ids), {"op": "none"}),
+        ("weights", (values, ids), {"weights": values, "op": "max"}),
+        ("where", (values, ids), {"where": ids}),
+        ("out", (values, ids), {"out": locked}),
+        ("out kind", (values, ids), {"out": numbers(9, dtype="i8")}),
+        ("order", (values, ids), {"op": ("add", "none")}),
+    ):
+        yield operation(f"segment {name}", ps.segment_reduce, *args, **chosen)
+    yield operation("scan", ps.segment_scan, values, late)
+    yield operation("softmax", ps.segment_softmax, values, lengths=[3])
+    yield operation("expand", ps.segment_expand, values, [90])
+    yield operation("bincount", ps.bincount, late)
+    yield operation("bincount out", ps.bincount, ids, out=locked[:3])
+
+
 def failures():
     """All operations that raise."""
     for group in (
-        *(index_failures, argument_failures, option_failures),
-        *(mask_failures, where_failures),
+        *(index_failures, argument_failures, option_failures, plan_failures),
+        *(mask_failures, where_failures, segment_failures),
     ):
         yield from group()

@@ -23,7 +23,7 @@ import numpy as np
 import pytest
 
 import pyscatter as ps
-from tests.peers import numpy_masks
+from tests.peers import numpy_masks, numpy_segments
 from tests.peers.numpy_calls import calls, moved, reached
 
 NUMPY = pathlib.Path(np.__file__).resolve().parent
@@ -33,7 +33,7 @@ FILES = [
         ("_core", "api casting_floatingpoint_errors dtype half indexing"),
         ("_core", "item_selection mem_overlap multiarray nditer numeric"),
         ("_core", "regression scalarmath ufunc umath"),
-        ("lib", "arraysetops index_tricks nanfunctions shape_base"),
+        ("lib", "arraysetops function_base index_tricks nanfunctions shape_base"),
     )
     for stem in stems.split()
 ]
@@ -102,11 +102,13 @@ def _put_along_axis(arr, indices, values, axis):
 
 FUNCTIONS = {
     **numpy_masks.FUNCTIONS,
+    **numpy_segments.FUNCTIONS,
     "take": _take,
     "put": _put,
     "take_along_axis": _take_along_axis,
     "put_along_axis": _put_along_axis,
 }
+UFUNC_METHODS = ("at", "reduceat")
 METHODS = {"take": _take, "put": _put, **numpy_masks.METHODS}
 
 
@@ -140,6 +142,8 @@ def lookup(obj, name):
     """Return what `obj.name` shall mean in the changed modules."""
     if name == "at" and isinstance(obj, np.ufunc) and obj in DROP_INS:
         return functools.partial(_at, obj)
+    if name == "reduceat" and isinstance(obj, np.ufunc):
+        return functools.partial(numpy_segments.reduceat, obj)
     if obj is np and name in FUNCTIONS:
         return FUNCTIONS[name]
     if name in METHODS and isinstance(obj, np.ndarray):
@@ -181,7 +185,7 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Attribute(self, node):
         self.generic_visit(node)
         self._note(node.attr)
-        wanted = node.attr == "at" or node.attr in FUNCTIONS
+        wanted = node.attr in UFUNC_METHODS or node.attr in FUNCTIONS
         if not wanted or not isinstance(node.ctx, ast.Load):
             return node
         return _call(node, "__peer_lookup__", node.value, ast.Constant(node.attr))
@@ -210,7 +214,7 @@ class _Rewriter(ast.NodeTransformer):
 
 def _reaching(users):
     """Return the definitions that reach a replaced name, also through others."""
-    reaching = {"at", "[]", *FUNCTIONS}
+    reaching = {*UFUNC_METHODS, "[]", *FUNCTIONS}
     while True:
         more = {name for name, used in users.items() if used & reaching} - reaching
         if not more:

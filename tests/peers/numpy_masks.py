@@ -86,7 +86,7 @@ def _putmask(a, /, mask, values):
 
 def _place(arr, mask, vals):
     """Values are repeated by the number of trues."""
-    if not isinstance(arr, np.ndarray) or not moved(arr):
+    if not isinstance(arr, np.ndarray) or not moved(arr) or np.size(vals) == 0:
         return np.place(arr, mask, vals)
     reached("place")
     mask, values = np.asarray(mask, bool), np.ravel(np.asarray(vals, arr.dtype))

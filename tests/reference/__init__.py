@@ -6,6 +6,7 @@ themselves compared with NumPy wherever NumPy means the same.
 
 from .gather import gather, gather_along_axis, gather_at, gather_nd
 from .nonzero import argwhere, count_nonzero, flatnonzero, nonzero
+from .plan import Plan
 from .scatter import (
     add_at,
     bitwise_and_at,
@@ -24,12 +25,22 @@ from .scatter import (
     scatter_nd,
     subtract_at,
 )
+from .segment import segment_reduce
+from .segment_kin import (
+    bincount,
+    segment_expand,
+    segment_log_softmax,
+    segment_scan,
+    segment_softmax,
+)
 from .where import apply_where, gather_where, scatter_where, where
 
 __all__ = [
+    "Plan",
     "add_at",
     "apply_where",
     "argwhere",
+    "bincount",
     "bitwise_and_at",
     "bitwise_or_at",
     "bitwise_xor_at",
@@ -53,6 +64,11 @@ __all__ = [
     "scatter_at",
     "scatter_nd",
     "scatter_where",
+    "segment_expand",
+    "segment_log_softmax",
+    "segment_reduce",
+    "segment_scan",
+    "segment_softmax",
     "subtract_at",
     "where",
 ]

@@ -1,0 +1,418 @@
+/* Building a plan (contract in plan.h), in time proportional to the index.
+ *
+ *   rows    the index becomes lists, block by block, as in any call: checked in a copy,
+ *           negatives and modes resolved; what is kept is the row of each entry
+ *   look    sorted? between which rows? Entries in ascending order need no order
+ *   groups  dense: one for each row of the axis, by counting; compact, where the axis
+ *           is much longer than the index: one for each row that is named, by a radix
+ *           sort of (row, entry) words
+ *
+ * Both sorts are stable, so a row keeps its entries in the order of the index.
+ * Loops over rows exist for int32 and int64: `is_wide` is a constant of an inlined
+ * function there. The functions are those steps in order, so most need no comments.
+ */
+#include "ops/plan.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/scratch.h"
+#include "base/sizes.h"
+#include "ops/address.h"
+#include "ops/run.h"
+
+enum {
+    /* Row pointers cover the whole axis up to this many rows per entry. */
+    DENSE_ROWS = 4,
+    DENSE_SPARE = 1024,
+    DIGIT_BITS = 8,
+    N_DIGITS = 1 << DIGIT_BITS,
+    /* Entries between two looks at a pending signal: about 1 ms of building. */
+    LISTEN = 1 << 18
+};
+
+#define PLAN_INLINE static inline __attribute__((always_inline))
+
+PLAN_INLINE int64_t
+at(const bool is_wide, const void *array, int64_t i)
+{
+    return is_wide ? ((const int64_t *)array)[i] : ((const int32_t *)array)[i];
+}
+
+PLAN_INLINE void
+put(const bool is_wide, void *array, int64_t i, int64_t value)
+{
+    if (is_wide) {
+        ((int64_t *)array)[i] = value;
+    }
+    else {
+        ((int32_t *)array)[i] = (int32_t)value;
+    }
+}
+
+/* Bytes of n items of one of the plan's arrays. */
+static int64_t
+nbytes_of(const ps_plan *plan, int64_t n)
+{
+    return n * (int64_t)(plan->is_wide ? sizeof(int64_t) : sizeof(int32_t));
+}
+
+int64_t
+ps_plan_nbytes(const ps_plan *plan)
+{
+    const int64_t order = plan->order != NULL ? plan->n_kept : 0;
+    const int64_t touched = plan->touched != NULL ? plan->n_groups : 0;
+    return nbytes_of(plan, plan->n + order + plan->n_groups + 1 + touched);
+}
+
+/* The sizes of its arrays are kept in the plan, so closing needs no more than that. */
+void
+ps_close_plan(ps_plan *plan)
+{
+    ps_scratch_put(plan->row, nbytes_of(plan, plan->n));
+    ps_scratch_put(plan->order, nbytes_of(plan, plan->n_kept));
+    ps_scratch_put(plan->start, nbytes_of(plan, plan->n_groups + 1));
+    ps_scratch_put(plan->touched, nbytes_of(plan, plan->n_groups));
+    plan->row = plan->order = plan->start = plan->touched = NULL;
+}
+
+/* ---- rows ---- */
+
+PLAN_INLINE void
+store_rows(const bool is_wide, void *row, int64_t first, int64_t n, const ps_list *list)
+{
+    if (list->source == NULL) {
+        for (int64_t i = 0; i < n; i++) {
+            put(is_wide, row, first + i, list->offset[i]);
+        }
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        put(is_wide, row, first + i, -1);
+    }
+    for (int64_t i = 0; i < list->n; i++) {
+        put(is_wide, row, first + list->source[i], list->offset[i]);
+    }
+}
+
+/* Is one of n entries below 0? The rows kernel under "drop" says so: with an axis
+ * without end, nothing else is out of bounds. */
+static bool
+holds_negative(const ps_index *index, int64_t first, int64_t n, int64_t *room)
+{
+    const bool is_signed = index->type % 2 == 0;
+    const int64_t stride = index->strides[0];
+    return is_signed && ps_kernels()->rows[index->type](PS_MODE_DROP, room,
+                                                        index->data + first * stride, n,
+                                                        stride, INT64_MAX) > 0;
+}
+
+static ps_status
+fill_rows(ps_plan_build *build, ps_run *run)
+{
+    ps_plan *const plan = build->plan;
+    const ps_address *const address = &build->address;
+    ps_list_room room;
+    if (!ps_list_room_open(&room, plan->n)) {
+        return ps_fail(PS_NO_MEMORY);
+    }
+    ps_status status = PS_SUCCESS;
+    for (int64_t first = 0; first < plan->n; first += room.capacity) {
+        ps_list list;
+        const int64_t n = ps_min(room.capacity, plan->n - first);
+        if (first % LISTEN == 0 && ps_run_stops(run)) {
+            status = ps_fail((enum ps_code)atomic_load(&run->failed));
+            break;
+        }
+        status = ps_address_list(address, first, n, &room, &list);
+        if (status.code != PS_OK) {
+            break;
+        }
+        plan->is_wide ? store_rows(true, plan->row, first, n, &list)
+                      : store_rows(false, plan->row, first, n, &list);
+        plan->n_kept += list.n;
+        plan->has_negative = plan->has_negative ||
+                             holds_negative(address->index, first, n, room.row);
+    }
+    ps_list_room_close(&room);
+    return status;
+}
+
+/* ---- a look at all rows ---- */
+
+/* Without a branch on rows that are left out, where none is, the compiler makes vector
+ * code of the loop. */
+PLAN_INLINE void
+look_at_rows(const bool is_wide, const bool drops, ps_plan *plan)
+{
+    int64_t low = INT64_MAX, high = -1, before = 0;
+    bool is_sorted = true;
+    for (int64_t i = 0; i < plan->n; i++) {
+        const int64_t row = at(is_wide, plan->row, i);
+        if (!drops || row >= 0) {
+            low = ps_min(low, row);
+            high = ps_max(high, row);
+            is_sorted &= row >= before;
+            before = row;
+        }
+    }
+    plan->is_sorted = is_sorted;
+    plan->min = high < 0 ? 0 : low;
+    plan->max = high;
+}
+
+static void
+look(ps_plan *plan)
+{
+    if (plan->n_kept < plan->n) {
+        plan->is_wide ? look_at_rows(true, true, plan)
+                      : look_at_rows(false, true, plan);
+    }
+    else {
+        plan->is_wide ? look_at_rows(true, false, plan)
+                      : look_at_rows(false, false, plan);
+    }
+}
+
+/* ---- groups, one for each row of the axis ---- */
+
+/* start[g + 1] = entries of row g, then their sum up to it. */
+PLAN_INLINE void
+count_rows(const bool is_wide, ps_plan *plan)
+{
+    for (int64_t i = 0; i < plan->n; i++) {
+        const int64_t row = at(is_wide, plan->row, i);
+        if (row >= 0) {
+            put(is_wide, plan->start, row + 1, at(is_wide, plan->start, row + 1) + 1);
+        }
+    }
+    int64_t sum = 0;
+    for (int64_t g = 1; g <= plan->n_groups; g++) {
+        const int64_t count = at(is_wide, plan->start, g);
+        plan->largest = ps_max(plan->largest, count);
+        plan->n_named += count > 0;
+        sum += count;
+        put(is_wide, plan->start, g, sum);
+    }
+}
+
+/* Ask for the place where the entry `ahead` entries on will be put: its start, and the
+ * line of `order` that this names by then or nearly so. Stores wait for their lines one
+ * after the other; asked for, they come side by side. */
+PLAN_INLINE void
+ask_place(const bool is_wide, const ps_plan *plan, int64_t i)
+{
+    enum {
+        START_AHEAD = 24,
+        ORDER_AHEAD = 12
+    };
+    const size_t size = is_wide ? sizeof(int64_t) : sizeof(int32_t);
+    if (i + START_AHEAD < plan->n) {
+        const int64_t later = ps_max(0, at(is_wide, plan->row, i + START_AHEAD));
+        const int64_t next = ps_max(0, at(is_wide, plan->row, i + ORDER_AHEAD));
+        __builtin_prefetch((char *)plan->start + (size_t)later * size, 1);
+        __builtin_prefetch(
+                (char *)plan->order + (size_t)at(is_wide, plan->start, next) * size, 1);
+    }
+}
+
+/* start[g] moves along its group while entries are placed, up to the start of the next
+ * one; at the end all are moved back by one place. */
+PLAN_INLINE void
+place_entries(const bool is_wide, ps_plan *plan)
+{
+    for (int64_t i = 0; i < plan->n; i++) {
+        const int64_t row = at(is_wide, plan->row, i);
+        ask_place(is_wide, plan, i);
+        if (row >= 0) {
+            const int64_t to = at(is_wide, plan->start, row);
+            put(is_wide, plan->order, to, i);
+            put(is_wide, plan->start, row, to + 1);
+        }
+    }
+    for (int64_t g = plan->n_groups; g > 0; g--) {
+        put(is_wide, plan->start, g, at(is_wide, plan->start, g - 1));
+    }
+    put(is_wide, plan->start, 0, 0);
+}
+
+static ps_status
+group_dense(ps_plan *plan)
+{
+    plan->n_groups = plan->size;
+    plan->start = ps_scratch_get(nbytes_of(plan, plan->n_groups + 1));
+    if (plan->start == NULL) {
+        return ps_fail(PS_NO_MEMORY);
+    }
+    memset(plan->start, 0, (size_t)nbytes_of(plan, plan->n_groups + 1));
+    plan->is_wide ? count_rows(true, plan) : count_rows(false, plan);
+    if (plan->order != NULL) {
+        plan->is_wide ? place_entries(true, plan) : place_entries(false, plan);
+    }
+    return PS_SUCCESS;
+}
+
+/* ---- groups, one for each row that is named ---- */
+
+/* What the radix sort moves: a row and the entry that names it. */
+typedef struct {
+    int64_t row, entry;
+} named;
+
+/* One stable pass by the digit at `shift` of the row. */
+static void
+sort_by_digit(const named *restrict from, named *restrict to, int64_t n, int shift)
+{
+    int64_t start[N_DIGITS] = {0};
+    for (int64_t i = 0; i < n; i++) {
+        start[((uint64_t)from[i].row >> shift) & (N_DIGITS - 1)]++;
+    }
+    int64_t sum = 0;
+    for (int digit = 0; digit < N_DIGITS; digit++) {
+        const int64_t count = start[digit];
+        start[digit] = sum;
+        sum += count;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        to[start[((uint64_t)from[i].row >> shift) & (N_DIGITS - 1)]++] = from[i];
+    }
+}
+
+/* The entries that take part, by row; in one of the two halves of `room`. */
+static const named *
+sort_named(const ps_plan *plan, named *room)
+{
+    named *from = room, *to = room + plan->n_kept;
+    int64_t n = 0;
+    for (int64_t i = 0; i < plan->n; i++) {
+        const int64_t row = at(plan->is_wide, plan->row, i);
+        if (row >= 0) {
+            from[n++] = (named){row, i};
+        }
+    }
+    for (int shift = 0; !plan->is_sorted && shift < 63 && plan->max >> shift > 0;
+         shift += DIGIT_BITS) {
+        sort_by_digit(from, to, n, shift);
+        named *const other = from;
+        from = to;
+        to = other;
+    }
+    return from;
+}
+
+/* How many rows differ. */
+static int64_t
+count_distinct(const named *sorted, int64_t n)
+{
+    int64_t count = n > 0;
+    for (int64_t i = 1; i < n; i++) {
+        count += sorted[i].row != sorted[i - 1].row;
+    }
+    return count;
+}
+
+static void
+store_groups(ps_plan *plan, const named *sorted)
+{
+    int64_t g = -1, first = 0;
+    for (int64_t i = 0; i < plan->n_kept; i++) {
+        if (i == 0 || sorted[i].row != sorted[i - 1].row) {
+            first = i;
+            put(plan->is_wide, plan->start, ++g, i);
+            put(plan->is_wide, plan->touched, g, sorted[i].row);
+        }
+        plan->largest = ps_max(plan->largest, i - first + 1);
+        if (plan->order != NULL) {
+            put(plan->is_wide, plan->order, i, sorted[i].entry);
+        }
+    }
+    put(plan->is_wide, plan->start, plan->n_groups, plan->n_kept);
+}
+
+static ps_status
+group_compact(ps_plan *plan)
+{
+    const int64_t nbytes = 2 * plan->n_kept * (int64_t)sizeof(named);
+    named *const room = ps_scratch_get(nbytes);
+    if (room == NULL) {
+        return ps_fail(PS_NO_MEMORY);
+    }
+    const named *const sorted = sort_named(plan, room);
+    plan->n_groups = plan->n_named = count_distinct(sorted, plan->n_kept);
+    plan->start = ps_scratch_get(nbytes_of(plan, plan->n_groups + 1));
+    plan->touched = ps_scratch_get(nbytes_of(plan, plan->n_groups));
+    const bool has_room = plan->start != NULL && plan->touched != NULL;
+    if (has_room) {
+        store_groups(plan, sorted);
+    }
+    ps_scratch_put(room, nbytes);
+    return has_room ? PS_SUCCESS : ps_fail(PS_NO_MEMORY);
+}
+
+/* ---- the whole ---- */
+
+ps_status
+ps_build_plan(ps_plan_build *build, ps_run *run)
+{
+    ps_plan *const plan = build->plan;
+    plan->n = build->address.n;
+    plan->size = build->address.index[0].size;
+    plan->mode = build->address.mode;
+    plan->is_wide = ps_max(plan->n, plan->size) >= INT32_MAX;
+    if (plan->n > INT64_MAX / (4 * (int64_t)sizeof(named))) {
+        return ps_fail(PS_TOO_LARGE);
+    }
+    plan->row = ps_scratch_get(nbytes_of(plan, plan->n));
+    if (plan->row == NULL) {
+        return ps_fail(PS_NO_MEMORY);
+    }
+    PS_TRY(fill_rows(build, run));
+    look(plan);
+    if (!plan->is_sorted || plan->n_kept < plan->n) {
+        plan->order = ps_scratch_get(nbytes_of(plan, plan->n_kept));
+        if (plan->order == NULL) {
+            return ps_fail(PS_NO_MEMORY);
+        }
+    }
+    const bool is_dense = plan->size / DENSE_ROWS <= plan->n + DENSE_SPARE;
+    PS_TRY(is_dense ? group_dense(plan) : group_compact(plan));
+    plan->is_unique = plan->largest <= 1;
+    return PS_SUCCESS;
+}
+
+/* ---- using it ---- */
+
+/* The greatest g with start[g] <= position, which skips empty groups before it. */
+int64_t
+ps_plan_group(const ps_plan *plan, int64_t position)
+{
+    int64_t low = 0, high = plan->n_groups;
+    while (high - low > 1) {
+        const int64_t middle = low + (high - low) / 2;
+        *(at(plan->is_wide, plan->start, middle) <= position ? &low : &high) = middle;
+    }
+    return low;
+}
+
+int64_t
+ps_plan_cut(const ps_plan *plan, int64_t position)
+{
+    if (position <= 0 || position >= plan->n_kept) {
+        return position <= 0 ? 0 : plan->n_kept;
+    }
+    const int64_t group = ps_plan_group(plan, position);
+    const int64_t start = at(plan->is_wide, plan->start, group);
+    return start == position ? start : at(plan->is_wide, plan->start, group + 1);
+}
+
+ps_groups
+ps_plan_groups(const ps_plan *plan, int64_t first, int64_t last, int64_t step)
+{
+    return (ps_groups){.start = plan->start,
+                       .order = plan->order,
+                       .row = plan->touched,
+                       .first = first,
+                       .last = last,
+                       .group = ps_plan_group(plan, first),
+                       .step = step};
+}

@@ -1,0 +1,404 @@
+/* The segment op: reductions of runs of entries (contract in ops.h).
+ *
+ * Segments are cut into chunks; an output belongs to one of them, so threads cannot
+ * change it. A chunk copies and checks the limits of some hundred segments and folds
+ * them piece by piece: as many whole segments as a piece holds, or a part of one that
+ * is longer, which the next piece continues. There are three kinds of piece:
+ *   plain    entries lie in memory as kernels want them: the kernel reads them there
+ *   listed   rows that `gather` names: the kernel is given their checked numbers
+ *   packed   everything else (casts, weights, foreign byte order, single gathered
+ *            elements): entries are copied to scratch first
+ * The fresh result is written while the limits are checked: nobody sees it before.
+ * The comments are few: functions stand in the order of these lines, from a piece up.
+ */
+#include <string.h>
+
+#include "base/scratch.h"
+#include "base/sizes.h"
+#include "kernels/kernels.h"
+#include "ops/identity.h"
+#include "ops/ops.h"
+#include "ops/run.h"
+#include "ops/values.h"
+
+enum {
+    /* Segments whose limits are copied at a time: 8 KiB of them. */
+    SEGMENTS = 512,
+    /* Entries of a listed piece; their numbers are 16 KiB. */
+    LISTED = 2048,
+    /* Bytes of a packed piece: half of a first cache, beside what is copied to it. */
+    PACKED_BYTES = 16 << 10,
+    /* Bytes of a plain piece, and between two looks at a pending signal: about 1 ms. */
+    STRETCH_BYTES = 4 << 20,
+    /* Bytes of one chunk, on average; below two of them one thread works alone. */
+    CHUNK_BYTES = 256 << 10
+};
+
+enum piece_kind {
+    PLAIN,
+    LISTED_ROWS,
+    PACKED
+};
+
+/* What all chunks of a call share. */
+typedef struct {
+    ps_run *run; /* first, for ps_run_chunks */
+    const ps_segment_call *call;
+    enum piece_kind kind;
+    int64_t capacity;      /* entries of a piece */
+    int64_t chunk_length;  /* segments of a chunk */
+    int64_t raw_nbytes;    /* of a row as it lies in memory */
+    int64_t packed_nbytes; /* of a row of `type` */
+    _Alignas(16) char neutral[16];
+} ready_segment;
+
+/* A chunk's piece on its way to a kernel. */
+typedef struct {
+    const ready_segment *ready;
+    int64_t start[SEGMENTS], stop[SEGMENTS]; /* of its segments, in the piece */
+    int64_t n;
+    int64_t first_out; /* output of the first segment */
+    bool continues;    /* that output holds a sum already */
+    int64_t filled;    /* entries */
+    int64_t unheard;   /* bytes since the last look at signals */
+    int64_t *row;      /* numbers of gathered rows */
+    char *raw, *packed;
+    char *block;
+} piece;
+
+static int64_t
+room_nbytes(const ready_segment *ready)
+{
+    const int64_t packs = ready->kind == PACKED;
+    return ready->capacity * (8 + packs * (ready->raw_nbytes + ready->packed_nbytes));
+}
+
+/* False: no memory. */
+static bool
+open_piece(piece *p, const ready_segment *ready)
+{
+    p->ready = ready;
+    p->n = p->filled = p->unheard = 0;
+    p->continues = false;
+    p->block = NULL;
+    if (ready->kind == PLAIN) {
+        return true;
+    }
+    p->block = ps_scratch_get(room_nbytes(ready));
+    p->row = (int64_t *)p->block;
+    p->packed = p->block + 8 * ready->capacity;
+    p->raw = p->packed + ready->capacity * ready->packed_nbytes;
+    return p->block != NULL;
+}
+
+static void
+close_piece(piece *p)
+{
+    if (p->block != NULL) {
+        ps_scratch_put(p->block, room_nbytes(p->ready));
+    }
+}
+
+/* Fold n segments from output `first` on, whose limits stand in start and stop. False:
+ * give up. */
+static bool
+fold(piece *p, int64_t first, const int64_t *start, const int64_t *stop, int64_t n)
+{
+    const ready_segment *const ready = p->ready;
+    const ps_segment_call *const call = ready->call;
+    const ps_kernel_table *const kernels = ps_kernels();
+    const bool is_packed = ready->kind == PACKED;
+    const ps_segments segments = {
+            .start = start,
+            .stop = stop,
+            .n = n,
+            .width = call->width,
+            .value_stride = is_packed ? ready->packed_nbytes : call->row_stride,
+            .row = ready->kind == LISTED_ROWS ? p->row : NULL,
+            .n_rows = p->filled,
+            .readable = is_packed ? p->filled : call->n_rows,
+            .neutral = ready->neutral,
+            .empty = call->empty,
+            .continues = p->continues};
+    char *const out = call->out + first * ready->packed_nbytes;
+    const char *const values = is_packed ? p->packed : call->values;
+    if (call->width == 1) {
+        kernels->segment[call->op][call->type](out, values, &segments);
+    }
+    else {
+        kernels->segment_rows[call->op][call->type](out, values, &segments);
+    }
+    p->unheard += p->filled * ready->raw_nbytes + n * ready->packed_nbytes;
+    p->continues = false;
+    if (p->unheard < STRETCH_BYTES) {
+        return true;
+    }
+    p->unheard = 0;
+    return !ps_run_stops(ready->run);
+}
+
+/* Fold what the piece holds, and empty it. False: give up. */
+static bool
+flush(piece *p)
+{
+    const bool goes_on = p->n == 0 || fold(p, p->first_out, p->start, p->stop, p->n);
+    p->n = p->filled = 0;
+    return goes_on;
+}
+
+/* Entries [first, first + n) as rows of `type` at the end of the packed ones. */
+static void
+pack(piece *p, int64_t first, int64_t n)
+{
+    const ready_segment *const ready = p->ready;
+    const ps_segment_call *const call = ready->call;
+    char *const to = p->packed + p->filled * ready->packed_nbytes;
+    const char *from = call->values + first * call->row_stride;
+    int64_t stride = call->row_stride;
+    if (call->gather.data != NULL) {
+        const ps_kernel_table *const kernels = ps_kernels();
+        int64_t *const offset = p->row + p->filled;
+        const ps_list list = {offset, NULL, n};
+        const int size = call->width == 1 ? ps_size_of(call->itemsize) : -1;
+        kernels->list_place(offset, offset, n, call->row_stride, 0);
+        if (size >= 0) {
+            kernels->gather[size](p->raw, &list, call->values, call->itemsize);
+        }
+        else {
+            kernels->gather_rows(p->raw, &list, call->values, ready->raw_nbytes,
+                                 ready->raw_nbytes, false);
+        }
+        from = p->raw;
+        stride = ready->raw_nbytes;
+    }
+    const bool is_dense = stride == ready->raw_nbytes;
+    const int64_t stretch = is_dense ? n * call->width : call->width;
+    for (int64_t i = 0; i < (is_dense ? 1 : n); i++) {
+        ps_convert(call->type, to + i * ready->packed_nbytes, call->dtype,
+                   call->itemsize, call->swapped, from + i * stride, call->itemsize,
+                   stretch);
+    }
+    if (call->weights != NULL) {
+        ps_kernels()->scale[call->type](
+                to, call->weights + first * ps_dtype_size[call->type], n, call->width);
+    }
+}
+
+/* Take entries [first, first + n) into the piece; they fit, and the limits of their
+ * segments stand in it. False: a row that does not exist. */
+static bool
+take(piece *p, int64_t first, int64_t n)
+{
+    const ps_index *const gather = &p->ready->call->gather;
+    if (gather->data != NULL && n > 0) {
+        const int64_t stride = gather->strides[0];
+        if (ps_kernels()->rows[gather->type](PS_MODE_RAISE, p->row + p->filled,
+                                             gather->data + first * stride, n, stride,
+                                             gather->size) > 0) {
+            return false;
+        }
+    }
+    if (p->ready->kind == PACKED && n > 0) {
+        pack(p, first, n);
+    }
+    p->filled += n;
+    return true;
+}
+
+/* Note that output s has n entries from `first` on. */
+static void
+note(piece *p, int64_t s, int64_t first, int64_t n, bool continues)
+{
+    const int64_t at = p->ready->kind == PLAIN ? first : p->filled;
+    if (p->n == 0) {
+        p->first_out = s;
+        p->continues = continues;
+    }
+    p->start[p->n] = at;
+    p->stop[p->n++] = at + n;
+}
+
+/* All entries of output s. A segment that is longer than what is left of the piece
+ * begins a piece of its own, so that the parts of one are whole blocks of its tree. */
+static enum ps_code
+fold_segment(piece *p, int64_t s, int64_t first, int64_t last)
+{
+    const int64_t capacity = p->ready->capacity;
+    bool continues = false;
+    if ((p->n == SEGMENTS || last - first > capacity - p->filled) && !flush(p)) {
+        return PS_INTERRUPTED;
+    }
+    do {
+        const int64_t n = ps_min(last - first, capacity);
+        note(p, s, first, n, continues);
+        if (!take(p, first, n)) {
+            return PS_INDEX_BAD;
+        }
+        first += n;
+        continues = true;
+        if (first < last && !flush(p)) {
+            return PS_INTERRUPTED;
+        }
+    } while (first < last);
+    return PS_OK;
+}
+
+/* Copies of the limits of n segments from `first` on; are they runs of entries? */
+static bool
+read_limits(const ps_segment_call *call, int64_t first, int64_t n, int64_t *start,
+            int64_t *stop)
+{
+    const ps_kernel_table *const kernels = ps_kernels();
+    const ps_index *const from = &call->start, *const to = &call->stop;
+    const int64_t size = call->n_entries + 1;
+    int64_t n_bad = kernels->rows[from->type](PS_MODE_DROP, start,
+                                              from->data + first * from->strides[0], n,
+                                              from->strides[0], size);
+    n_bad += kernels->rows[to->type](PS_MODE_DROP, stop,
+                                     to->data + first * to->strides[0], n,
+                                     to->strides[0], size);
+    for (int64_t i = 0; i < n; i++) {
+        n_bad += start[i] > stop[i];
+    }
+    return n_bad == 0;
+}
+
+/* How many of n segments fit into one piece together, and *entries, theirs: any where
+ * nothing is copied, neighbours elsewhere. To take them one by one costs 5 ns each, and
+ * 60 with casts. */
+static int64_t
+count_together(const piece *p, const int64_t *start, const int64_t *stop, int64_t n,
+               int64_t *entries)
+{
+    const bool is_plain = p->ready->kind == PLAIN;
+    int64_t count = 0;
+    for (*entries = 0; count < n; count++) {
+        const int64_t length = stop[count] - start[count];
+        const bool is_neighbour = count == 0 || start[count] == stop[count - 1];
+        if (length > p->ready->capacity - *entries || !(is_plain || is_neighbour)) {
+            break;
+        }
+        *entries += length;
+    }
+    return count;
+}
+
+/* Fold the first segments from output s on that fit into a piece; *done says how many.
+ */
+static enum ps_code
+fold_together(piece *p, int64_t s, const int64_t *start, const int64_t *stop, int64_t n,
+              int64_t *done)
+{
+    int64_t entries;
+    const int64_t count = count_together(p, start, stop, n, &entries);
+    *done = ps_max(1, count);
+    if (count < 2) {
+        return fold_segment(p, s, start[0], stop[0]);
+    }
+    if (!flush(p)) {
+        return PS_INTERRUPTED;
+    }
+    if (p->ready->kind == PLAIN) {
+        p->filled = entries;
+        const bool goes_on = fold(p, s, start, stop, count);
+        p->filled = 0;
+        return goes_on ? PS_OK : PS_INTERRUPTED;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        p->start[i] = start[i] - start[0];
+        p->stop[i] = stop[i] - start[0];
+    }
+    p->n = count;
+    p->first_out = s;
+    return take(p, start[0], entries) ? PS_OK : PS_INDEX_BAD;
+}
+
+static enum ps_code
+fold_chunk(piece *p, int64_t first, int64_t last)
+{
+    int64_t start[SEGMENTS], stop[SEGMENTS];
+    for (int64_t s = first; s < last; s += SEGMENTS) {
+        const int64_t n = ps_min(SEGMENTS, last - s);
+        if (!read_limits(p->ready->call, s, n, start, stop)) {
+            return PS_INDEX_BAD;
+        }
+        for (int64_t i = 0, done; i < n; i += done) {
+            const enum ps_code code =
+                    fold_together(p, s + i, start + i, stop + i, n - i, &done);
+            if (code != PS_OK) {
+                return code;
+            }
+        }
+    }
+    return flush(p) ? PS_OK : PS_INTERRUPTED;
+}
+
+static void
+run_chunk(void *context, int64_t chunk)
+{
+    const ready_segment *const ready = context;
+    const int64_t first = chunk * ready->chunk_length;
+    const int64_t last = ps_min(ready->call->n_segments, first + ready->chunk_length);
+    piece p;
+    if (ps_run_stops(ready->run)) {
+        return;
+    }
+    const enum ps_code code =
+            open_piece(&p, ready) ? fold_chunk(&p, first, last) : PS_NO_MEMORY;
+    close_piece(&p);
+    if (code != PS_OK) {
+        ps_run_fail(ready->run, code);
+    }
+}
+
+static enum piece_kind
+choose_kind(const ps_segment_call *call)
+{
+    const bool is_ready = call->dtype == call->type && call->aligned &&
+                          !call->swapped && call->weights == NULL;
+    if (is_ready && call->width > 1) {
+        return call->gather.data != NULL ? LISTED_ROWS : PLAIN;
+    }
+    const bool is_dense = call->row_stride == call->itemsize;
+    return is_ready && is_dense && call->gather.data == NULL ? PLAIN : PACKED;
+}
+
+/* Whole blocks of the tree for single elements. */
+static int64_t
+choose_capacity(const ready_segment *ready)
+{
+    if (ready->call->width == 1) {
+        return ready->kind == PLAIN ? STRETCH_BYTES / 8 : PS_FOLD_BLOCK;
+    }
+    switch (ready->kind) {
+        case PLAIN:
+            return ps_max(1, STRETCH_BYTES / ready->raw_nbytes);
+        case LISTED_ROWS:
+            return LISTED;
+        default:
+            return ps_max(1, PACKED_BYTES / ready->packed_nbytes);
+    }
+}
+
+ps_status
+ps_segment(ps_segment_call *call, ps_run *run)
+{
+    ready_segment ready = {.run = run,
+                           .call = call,
+                           .kind = choose_kind(call),
+                           .raw_nbytes = call->width * call->itemsize,
+                           .packed_nbytes = call->width * ps_dtype_size[call->type]};
+    int64_t nbytes;
+    ready.capacity = choose_capacity(&ready);
+    if (call->n_segments == 0 || call->width == 0) {
+        return PS_SUCCESS;
+    }
+    if (!ps_multiply(ready.raw_nbytes, call->n_entries, &nbytes)) {
+        return ps_fail(PS_TOO_LARGE);
+    }
+    ps_write_identity(call->op, call->type, ready.neutral);
+    const int64_t each = ready.packed_nbytes + nbytes / call->n_segments;
+    ready.chunk_length = ps_max(1, CHUNK_BYTES / ps_max(1, each));
+    return ps_run_chunks(run, ps_ceil_div(call->n_segments, ready.chunk_length),
+                         run_chunk, &ready);
+}
