@@ -7,13 +7,13 @@ from pyscatter._segment_checks import (
     LIMIT,
     as_integers,
     as_mask,
-    as_plain,
     as_size,
     check_axis,
     check_bounds,
 )
 from pyscatter._segment_folds import half_or, reduce_ids
 from pyscatter._segments import ones
+from pyscatter._values import as_plain
 
 
 def bincount(x, weights, minlength, axis, where, dtype, out):

@@ -11,20 +11,10 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from pyscatter import _core
-from pyscatter._values import is_masked
+from pyscatter._values import as_plain
 
 MODES = ("raise", "drop", "clip", "wrap")
 LIMIT = 2**63  # sizes are int64
-
-
-def as_plain(array, name):
-    """Return an array whose elements are all there is to it."""
-    if is_masked(array):
-        raise TypeError(
-            f"'{name}' is a masked array, whose mask would be lost (use .filled() or "
-            ".data)"
-        )
-    return np.asarray(array)
 
 
 def as_integers(array, name):

@@ -16,7 +16,6 @@ from pyscatter._segment_checks import (
     MODES,
     as_integers,
     as_mask,
-    as_plain,
     as_size,
     check_axis,
     check_batch,
@@ -33,7 +32,7 @@ from pyscatter._segment_checks import (
 )
 from pyscatter._segment_folds import is_missing
 from pyscatter._segments import Layout, Segments, is_plan, plan_ids
-from pyscatter._values import WEAK_TYPES
+from pyscatter._values import WEAK_TYPES, as_plain
 
 
 def plain_form(values, address):

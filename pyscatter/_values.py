@@ -16,6 +16,16 @@ def is_masked(array):
     return masked is not None and isinstance(array, masked.MaskedArray)
 
 
+def as_plain(array, name):
+    """Return an array whose elements are all there is to it."""
+    if is_masked(array):
+        raise TypeError(
+            f"'{name}' is a masked array, whose mask would be lost (use .filled() or "
+            ".data)"
+        )
+    return np.asarray(array)
+
+
 def weak_values(values, dtype, is_unsafe):
     """Return an array of weak values, or None where the usual casting rules hold.
 

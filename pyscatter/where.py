@@ -9,7 +9,7 @@ import numpy as np
 from pyscatter._core import gather_where, scatter_where, where
 from pyscatter._docs import document
 from pyscatter._masks import promoted, spread
-from pyscatter._values import WEAK_TYPES, is_masked
+from pyscatter._values import WEAK_TYPES, as_plain
 
 document(
     where,
@@ -215,15 +215,6 @@ document(
 )
 
 
-def _as_plain(array, name):
-    if is_masked(array):
-        raise TypeError(
-            f"'{name}' is a masked array, whose mask would be lost (use .filled() or "
-            ".data)"
-        )
-    return np.asarray(array)
-
-
 def _check_choice(f2, fill_value, derivative):
     if (f2 is None) == (fill_value is None):
         raise TypeError("apply_where() takes exactly one of f2 and fill_value")
@@ -296,9 +287,9 @@ def apply_where(cond, args, f1, f2=None, *, fill_value=None, derivative=None):
     _check_choice(f2, fill_value, derivative)
     args = args if isinstance(args, tuple) else (args,)
     condition = where(cond, True, False)
-    arrays = [condition, *(_as_plain(array, "args") for array in args)]
+    arrays = [condition, *(as_plain(array, "args") for array in args)]
     fills = (
-        [] if type(fill_value) in WEAK_TYPES else [_as_plain(fill_value, "fill_value")]
+        [] if type(fill_value) in WEAK_TYPES else [as_plain(fill_value, "fill_value")]
     )
     if f2 is not None:
         fills = []
