@@ -5,13 +5,17 @@
 #   make bench    README's table      make gate        speed against the installed NumPy
 #   make asan     tests under ASan and UBSan           make tsan   those of threads
 #   make coverage, make format, make lint, make clean
+#
+# Tests of threads, signals and forks run alone, the others in a process for each core.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 BUILT := build/built
 SOURCES := setup.py $(wildcard csrc/*/*.c csrc/*/*.h)
+JOBS ?= $(shell nproc 2>/dev/null || echo 1)
 PYTEST := $(BIN)/python -m pytest
+SPREAD := -n $(JOBS) --dist loadgroup
 FORMATTED := $(wildcard csrc/base/*.[ch] csrc/kernels/*.[ch] csrc/ops/*.[ch] csrc/python/*.[ch])
 
 .PHONY: all demo test test-quick bench gate asan tsan coverage format lint clean
@@ -31,10 +35,12 @@ demo: $(BUILT)
 	$(BIN)/python -m pyscatter.demo
 
 test: $(BUILT)
-	$(PYTEST)
+	$(PYTEST) -m alone
+	$(PYTEST) $(SPREAD) -m "not alone"
 
 test-quick: $(BUILT)
-	$(PYTEST) -m "not slow"
+	$(PYTEST) -m "alone and not slow"
+	$(PYTEST) $(SPREAD) -m "not alone and not slow"
 
 bench: $(BUILT)
 	$(BIN)/python -m benchmarks.report

@@ -14,18 +14,28 @@ import pyscatter as ps
 from benchmarks import harness
 from benchmarks.bench_scatter import EDGES, NODES, UFUNCS, scaled
 from benchmarks.bench_scatter import sweep_problem as plain_problem
-from pyscatter.bench import OURS, Problem, Way, Workload, draw, in_place_out, rng
+from pyscatter.bench import (
+    OURS,
+    Problem,
+    Way,
+    Workload,
+    draw,
+    in_place,
+    in_place_out,
+    rng,
+)
 
 WIDTHS = (16, 64, 128)
 
 
 def add_planned(n, size, width, pattern):
-    """Rows added where a plan says; NumPy has only its plain call, so have we."""
+    """Rows added where a plan says, beside our call without one; NumPy has no plans."""
     a = np.zeros((size, width), np.float32)
     index = draw(n, size, pattern)
     values = rng().random((n, width), np.float32)
     plan = ps.Plan(index, size)
     ways = {
+        "np.add.at": in_place(np.add.at, a, index, values),
         "pyscatter, plain": in_place_out(ps.scatter, a, index, values, op="add"),
         OURS: in_place_out(ps.scatter, a, plan, values, op="add"),
     }

@@ -11,13 +11,27 @@ import sys
 from pathlib import Path
 
 import pyscatter as ps
-from benchmarks import bench_gather, bench_nonzero, bench_scatter, bench_segment
+from benchmarks import (
+    bench_gather,
+    bench_nonzero,
+    bench_plan,
+    bench_scatter,
+    bench_segment,
+    bench_where,
+)
 from benchmarks.harness import print_record, restart_clean, run
 from pyscatter.bench import OURS, describe
 
 BEGIN = "<!-- benchmark table: begin (written by benchmarks/report.py) -->"
 END = "<!-- benchmark table: end -->"
-SUITES = (bench_scatter, bench_gather, bench_segment, bench_nonzero)
+SUITES = (
+    bench_scatter,
+    bench_gather,
+    bench_plan,
+    bench_segment,
+    bench_where,
+    bench_nonzero,
+)
 WORKLOADS = tuple(w for suite in SUITES for w in suite.WORKLOADS)
 
 

@@ -19,6 +19,11 @@ import pyscatter  # noqa: E402
 
 CORE = pyscatter._core
 CHECKS = [HealthCheck.too_slow, HealthCheck.data_too_large]
+MARKERS = (
+    "slow: left out of the quick run",
+    "alone: wants the machine to itself: threads, signals, forks",
+    "xdist_group(name): tests of a group share a process, where there are several",
+)
 EXAMPLES = {"quick": 100, "full": 1000, "nightly": 20_000}
 
 for name, examples in EXAMPLES.items():
@@ -33,11 +38,12 @@ for name, examples in EXAMPLES.items():
 
 
 def pytest_configure(config):
-    """Choose the profile; register the marker where pyproject.toml is not read."""
+    """Choose the profile and register the markers."""
     is_quick = "not slow" in (config.option.markexpr or "")
     default = "quick" if is_quick else "full"
     settings.load_profile(os.environ.get("PYSCATTER_TESTS", default))
-    config.addinivalue_line("markers", "slow: left out of the quick run")
+    for marker in MARKERS:
+        config.addinivalue_line("markers", marker)
 
 
 @pytest.fixture(autouse=True)

@@ -267,7 +267,8 @@ def run_in(tree, *command):
     plain = {k: v for k, v in os.environ.items() if not k.startswith("PYSCATTER_")}
     for name in ("LD_PRELOAD", "PYTHONPATH", "PYTHONMALLOC"):
         plain.pop(name, None)
-    plain["PYSCATTER_CFLAGS"] = "-O0"  # built to be called, not to be fast
+    # Built to be called, not to be fast, nor at more than one level.
+    plain["PYSCATTER_CFLAGS"] = "-O0 -g0 -DPS_BASELINE_ONLY"
     plain["PYTHONDONTWRITEBYTECODE"] = "1"
     done = subprocess.run(
         [sys.executable, *command], cwd=tree, env=plain, capture_output=True, text=True
@@ -302,6 +303,7 @@ def grown(tmp_path_factory):
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("grown")
 @pytest.mark.parametrize("page", HOWTOS, ids=name_of)
 def test_howto_works(page, grown):
     for _, code in blocks(page, "pycon"):

@@ -347,7 +347,7 @@ def test_the_same_on_every_level_and_number_of_threads(kind):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", MASKS)
 def test_arrays_beyond_the_caches(kind):
-    mask = random_mask(rng_for("large", kind), kind, (30_000_000,))
+    mask = random_mask(rng_for("large", kind), kind, (18_000_000,))
     expected = np.flatnonzero(mask)
     for threads in (1, 2):
         with ps.num_threads(threads):

@@ -17,6 +17,7 @@ import pyscatter as ps
 from pyscatter import _core
 from tests.isolated.children import listing, run_cases, run_code, sanitized
 
+pytestmark = pytest.mark.alone
 SIZE, COUNT = 1000, 200_000
 INDEX = np.arange(COUNT) * 7919 % SIZE
 EXPECTED = np.bincount(INDEX, minlength=SIZE)

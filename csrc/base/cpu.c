@@ -26,7 +26,7 @@ ps_level_named(const char *name)
 bool
 ps_level_available(enum ps_level level)
 {
-#if defined(__x86_64__)
+#if defined(PS_HAS_LEVELS)
     const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
     const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
                         __builtin_cpu_supports("avx512bw") &&

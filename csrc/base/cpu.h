@@ -4,6 +4,12 @@
 
 #include <stdbool.h>
 
+/* Levels beyond the baseline exist on x86-64. A build for a single use, such as an
+ * instrumented one, may leave them out: their kernels are the same sources. */
+#if defined(__x86_64__) && !defined(PS_BASELINE_ONLY)
+#define PS_HAS_LEVELS
+#endif
+
 /* In ascending order: a machine that has a level has all below it. avx512vbmi2 uses the
  * kernels of avx512 with a few overrides. */
 #define PS_FOR_EACH_LEVEL(X) X(baseline) X(avx2) X(avx512) X(avx512vbmi2)

@@ -177,7 +177,7 @@ enum ps_size {
     PS_FOR_EACH_SIZE(PS_ENUM_SIZE, ~) PS_NUM_SIZES
 };
 
-/* What a negative or too large index means (api.md, option `mode`). */
+/* What a negative or too large index means: the option `mode`. */
 enum ps_mode {
     PS_MODE_RAISE,
     PS_MODE_DROP,

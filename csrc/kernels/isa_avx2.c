@@ -1,5 +1,6 @@
 /* All kernels for CPUs with AVX2, BMI2 and F16C. */
-#if defined(__x86_64__)
+#include "base/cpu.h"
+#if defined(PS_HAS_LEVELS)
 #include <immintrin.h>
 #include "kernels/template.h"
 

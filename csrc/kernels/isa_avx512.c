@@ -1,6 +1,7 @@
 /* All kernels for CPUs with AVX-512 F, BW, VL and DQ, and the table of those that have
  * VBMI2 as well: the same kernels but for a few. */
-#if defined(__x86_64__)
+#include "base/cpu.h"
+#if defined(PS_HAS_LEVELS)
 #include <immintrin.h>
 #include "kernels/template.h"
 

@@ -10,7 +10,7 @@
 #include "kernels/kernels.h"
 
 extern const ps_kernel_table ps_kernels_baseline;
-#if defined(__x86_64__)
+#if defined(PS_HAS_LEVELS)
 extern const ps_kernel_table ps_kernels_avx2;
 extern const ps_kernel_table ps_kernels_avx512;
 extern const ps_kernel_table ps_kernels_avx512vbmi2;
@@ -25,7 +25,7 @@ const ps_kernel_table *
 ps_kernels_of(enum ps_level level)
 {
     switch (level) {
-#if defined(__x86_64__)
+#if defined(PS_HAS_LEVELS)
         case PS_LEVEL_avx2:
             return &ps_kernels_avx2;
         case PS_LEVEL_avx512:

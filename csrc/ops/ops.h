@@ -126,7 +126,7 @@ typedef struct {
     _Atomic int failed; /* enum ps_code of the first failure of any thread */
 } ps_run;
 
-/* Scatter (api.md). The status tells of bad indices before anything was written, unless
+/* Scatter. The status tells of bad indices before anything was written, unless
  * target.is_private. */
 ps_status ps_scatter(ps_scatter_call *call, ps_run *run);
 
