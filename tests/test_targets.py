@@ -245,6 +245,31 @@ def test_a_warning_made_an_error_leaves_the_target(library):
     assert a.tolist() == [0, 0, 4]
 
 
+# A cast of the last element overflows; by name, who is asked for it and how.
+CAST_FAILURES = {
+    "FloatingPointError": (FloatingPointError, {"all": "raise"}),
+    "RuntimeWarning": (RuntimeWarning, {"all": "warn"}),
+}
+
+
+@pytest.mark.parametrize("failure", CAST_FAILURES)
+@pytest.mark.parametrize("layout", ["c", "odd_strides", "byteswapped"])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_cast_into_out_that_raises_leaves_it(form, layout, failure):
+    form = FORMS[form]
+    error, state = CAST_FAILURES[failure]
+    index = form.index(lambda shape, size: np.full(shape, size - 1))
+    big = np.full(form.shape, 1e300)
+    for family, shape, values in (("gather", form.values, ()), ("scatter", form.shape, (1.0,))):
+        out = LAYOUTS[layout](np.full(shape, 5, np.float32))
+        before = snapshot(out)
+        with np.errstate(**state), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(error):
+                function(family, form.stem)(big, index, *values, out=out, **form.options)
+        assert snapshot(out) == before
+
+
 def test_float_arithmetic_warns_of_nothing():
     a = np.array([1, -1, 0], np.float32)
     with np.errstate(all="raise"):

@@ -239,6 +239,27 @@ ps_check_out(ps_state *state, PyArrayObject *out, int ndim, const npy_intp *shap
     return ps_storage_of(state, out, &unused) < 0 ? -1 : ps_require_writeable(out);
 }
 
+PyObject *
+ps_deliver(PyArrayObject *result, PyArrayObject *out)
+{
+    PyArray_Descr *const native =
+            PyArray_DescrNewByteorder(PyArray_DESCR(out), NPY_NATIVE);
+    if (native == NULL) {
+        return NULL;
+    }
+    PyArrayObject *ready = result;
+    if (PyArray_EquivTypes(native, PyArray_DESCR(result))) {
+        Py_INCREF((PyObject *)ready);
+        Py_DECREF(native);
+    }
+    else {
+        ready = (PyArrayObject *)PyArray_CastToType(result, native, 0);
+    }
+    const int status = ready != NULL ? PyArray_CopyInto(out, ready) : -1;
+    Py_XDECREF((PyObject *)ready);
+    return status < 0 ? NULL : Py_NewRef((PyObject *)out);
+}
+
 ps_view
 ps_view_of(PyArrayObject *array, enum ps_dtype dtype)
 {

@@ -199,10 +199,7 @@ finish(gather_work *work)
 {
     PyObject *const result = (PyObject *)work->result;
     if (work->out != NULL && work->out != Py_None && work->out != result) {
-        if (PyArray_CopyInto((PyArrayObject *)work->out, work->result) < 0) {
-            return NULL;
-        }
-        return Py_NewRef(work->out);
+        return ps_deliver(work->result, (PyArrayObject *)work->out);
     }
     return work->dtype == PS_raw ? native_result(work->result) : Py_NewRef(result);
 }

@@ -488,13 +488,8 @@ open_target(scatter_work *work, PyObject *a, PyArrayObject *array)
 static PyObject *
 finish(scatter_work *work)
 {
-    if (work->out == NULL) {
-        return Py_NewRef((PyObject *)work->target);
-    }
-    if (PyArray_CopyInto(work->out, work->target) < 0) {
-        return NULL;
-    }
-    return Py_NewRef((PyObject *)work->out);
+    return work->out == NULL ? Py_NewRef((PyObject *)work->target)
+                             : ps_deliver(work->target, work->out);
 }
 
 /* Any scatter: the one path from arguments to result. */

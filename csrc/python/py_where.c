@@ -308,27 +308,13 @@ open_result(where_work *work)
     return work->result != NULL ? 0 : -1;
 }
 
-/* out= of another dtype, order or place receives a copy; a cast that warns does so
- * before out= is touched. */
+/* out= of another dtype, order or place receives a copy. */
 static PyObject *
-finish(where_work *work)
+finish(const where_work *work)
 {
     PyArrayObject *const out = (PyArrayObject *)work->out;
-    if (out == NULL || out == work->result) {
-        return Py_NewRef((PyObject *)work->result);
-    }
-    if (!PyArray_EquivTypes(PyArray_DESCR(out), work->descr)) {
-        PyArray_Descr *const native = native_of(PyArray_DESCR(out));
-        PyArrayObject *const cast =
-                native == NULL
-                        ? NULL
-                        : (PyArrayObject *)PyArray_CastToType(work->result, native, 0);
-        if (cast == NULL) {
-            return NULL;
-        }
-        Py_SETREF(work->result, cast);
-    }
-    return PyArray_CopyInto(out, work->result) < 0 ? NULL : Py_NewRef((PyObject *)out);
+    return out == NULL || out == work->result ? Py_NewRef((PyObject *)work->result)
+                                              : ps_deliver(work->result, out);
 }
 
 /* ---- running ---- */
