@@ -148,6 +148,8 @@ def gather_where(
     a: ArrayLike,
     mask: ArrayLike,
     axis: int | None = None,
+    *,
+    out: np.ndarray | None = None,
 ) -> np.ndarray: ...
 def maximum_at(
     a: np.ndarray,

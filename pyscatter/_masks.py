@@ -98,22 +98,22 @@ def scatter_cast(a, mask, values, op, casting, out):
             f"values has shape {values.shape}; expected to broadcast to {a.shape} = "
             "a.shape (one value for each true: packed=True)"
         ) from None
-    selected = gather_masked(rows, mask, None).astype(dtype)
+    selected = gather_masked(rows, mask, None, None).astype(dtype)
     return _core.scatter_where(
         a, mask, selected, op=op, packed=True, casting=casting, out=out
     )
 
 
-def gather_masked(a, mask, axis):
+def gather_masked(a, mask, axis, out):
     """Gather rows under a prefix, along an axis, objects, and items of odd sizes."""
     if axis is None:
         if mask.ndim == 0:
-            return _core.gather(a[np.newaxis], _core.flatnonzero(mask))
-        return _core.gather_at(a, _places(mask, a))
+            return _core.gather(a[np.newaxis], _core.flatnonzero(mask), out=out)
+        return _core.gather_at(a, _places(mask, a), out=out)
     length = a.shape[normalize_axis_index(axis, a.ndim)]
     if mask.shape != (length,):
         raise ValueError(
             f"'mask' has shape {mask.shape}; expected ({length},), the length of axis "
             f"{axis} of 'a'"
         )
-    return _core.gather(a, _core.flatnonzero(mask), axis=axis)
+    return _core.gather(a, _core.flatnonzero(mask), axis=axis, out=out)

@@ -150,7 +150,7 @@ document(
 
 document(
     gather_where,
-    "(a, mask, axis=None)",
+    "(a, mask, axis=None, *, out=None)",
     """
     Take the elements, or the rows, of an array where a mask is true.
 
@@ -161,19 +161,25 @@ document(
     <<mask>>
     axis : int, optional
         The mask is one-dimensional and says which entries of this axis to keep.
+    out : ndarray, optional
+        Receives the result; of exactly its shape, and of a dtype to which that of `a`
+        may be cast under "same_kind". An error leaves it as it was.
 
     Returns
     -------
     ndarray
-        A new native C-ordered array of shape ``(count,) + a.shape[mask.ndim:]``, in C
-        order of the mask; with `axis` as `a` but for the length of that axis.
+        `out`, or a new native C-ordered array, of shape
+        ``(count,) + a.shape[mask.ndim:]``, in C order of the mask; with `axis` as `a`
+        but for the length of that axis.
 
     Raises
     ------
     ValueError
-        The shape of the mask does not fit.
+        The shape of the mask does not fit; an `out` of another shape, read-only, or
+        whose elements share memory.
     TypeError
-        A mask that is not of bools, or a masked array.
+        A mask that is not of bools, a masked array, or an `out` of a dtype that the
+        elements cannot be cast to.
     numpy.exceptions.AxisError
         `axis` is out of bounds.
     RuntimeError

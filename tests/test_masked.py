@@ -22,6 +22,7 @@ from tests.cases import (
     WRITABLE_LAYOUTS,
     assert_fresh,
     assert_same,
+    assert_same_outcome,
     compare,
     compare_in_place,
     outcome,
@@ -262,6 +263,107 @@ def test_targets_of_every_layout(form, layout):
                 assert_same(np.array(other, a.dtype, subok=False), expected)
 
 
+# Calls of gather_where by each way through the library: kernels, rows that are items,
+# places of trues, one axis, a mask without axes.
+GATHERS = {
+    "elements": ((6,), [True, False, True, True, False, True], None),
+    "spread": ((3, 4), [[True, False, False, True]], None),
+    "rows": ((5, 3), [True, False, True, False, True], None),
+    "short rows": ((4, 2), [False, True, True, False], None),
+    "axis": ((3, 4), [True, True, False, True], 1),
+    "all or nothing": ((2, 3), True, None),
+}
+
+
+def gather_problem(name, dtype):
+    """Return (a, mask, axis, what is selected) of a call by name."""
+    shape, mask, axis = GATHERS[name]
+    a = random_values(rng_for(name, dtype), ALL_DTYPES[dtype], shape, special=False)
+    mask = np.array(mask)
+    return a, mask, axis, reference.gather_where(a, mask, axis)
+
+
+@pytest.mark.parametrize("layout", WRITABLE_LAYOUTS)
+@pytest.mark.parametrize("name", GATHERS)
+def test_an_out_of_every_layout(name, layout):
+    lay = LAYOUTS[layout]
+    for dtype in ("f32", "i16", "b1", "f16", "c128", "timedelta", "bytes", "packed"):
+        a, mask, axis, expected = gather_problem(name, dtype)
+        out = lay(np.zeros(expected.shape, ALL_DTYPES[dtype]))
+        for source in (a, lay(a)):
+            out[...] = np.zeros((), out.dtype)
+            assert ps.gather_where(source, mask, axis, out=out) is out
+            assert_same(np.array(out, a.dtype, subok=False), expected)
+
+
+@pytest.mark.parametrize("dtype", ALL_DTYPES)
+@pytest.mark.parametrize("name", GATHERS)
+def test_an_out_of_another_dtype(name, dtype):
+    a, mask, axis, expected = gather_problem(name, dtype)
+    for other in ALL_DTYPES.values():
+        outs = [np.zeros(expected.shape, other) for _ in "ab"]
+        calls = [library.gather_where for library in (reference, ps)]
+        wanted, found = (
+            outcome(call, a, mask, axis, out=out)
+            for call, out in zip(calls, outs, strict=True)
+        )
+        assert_same_outcome(found, wanted, f"{dtype} to {other}")
+        assert_same(outs[1], outs[0], f"{dtype} to {other}")
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("dtype", ["f32", "f64", "object"])
+@pytest.mark.parametrize("name", GATHERS)
+def test_a_refused_out_of_a_gather_stays(name, dtype, library):
+    a, mask, axis, expected = gather_problem(name, dtype)
+    locked = np.zeros_like(expected)
+    locked.flags.writeable = False
+    strides = (0,) * expected.ndim
+    shared = np.lib.stride_tricks.as_strided(expected.copy(), expected.shape, strides)
+    shapes = [(*expected.shape, 1), (1, *expected.shape), expected.shape[1:]]
+    shapes.append((expected.shape[0] + 1, *expected.shape[1:]))
+    wrong = [locked, *(np.zeros(shape, a.dtype) for shape in shapes)]
+    wrong += [shared] * (dtype != "object")
+    for out in wrong:
+        before = out.tobytes()
+        with pytest.raises(ValueError):
+            library.gather_where(a, mask, axis, out=out)
+        assert out.tobytes() == before
+    outs = expected.tolist(), np.ma.zeros(expected.shape), np.zeros(expected.shape, "?")
+    for out in outs:
+        with pytest.raises(TypeError):
+            library.gather_where(a, mask, axis, out=out)
+
+
+@pytest.mark.parametrize("state", ["raise", "warn"])
+@pytest.mark.parametrize("name", GATHERS)
+def test_a_cast_into_out_that_raises_leaves_it(name, state):
+    a, mask, axis, expected = gather_problem(name, "f64")
+    a[...], out = 1e300, np.full(expected.shape, 5, np.float32)
+    with np.errstate(all=state), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises((FloatingPointError, RuntimeWarning)):
+            ps.gather_where(a, mask, axis, out=out)
+    assert (out == 5).all()
+
+
+def test_an_out_that_overlaps_the_inputs():
+    for shift, step, dtype in product(range(-7, 8), (1, -1, 2), (np.int64, "S4", "?")):
+        base = (np.arange(60) * 7 % 11 % 3).astype(dtype)
+        a, out = base[20:32], base[20 + shift :][: 8 * abs(step)][::step]
+        mask = np.arange(12) % 3 != 1
+        expected = a[mask]
+        ps.gather_where(a, mask, out=out)
+        assert_same(np.array(out), expected, f"{shift} {step} {dtype}")
+    flags = np.arange(40) % 3 != 1
+    for start in range(4, 16):
+        line, out = flags.copy(), flags.copy()
+        expected = np.array(line[8:20][line[8:20]])
+        out = line[start:][: len(expected)]
+        ps.gather_where(line[8:20], line[8:20], out=out)
+        assert_same(np.array(out), expected, f"mask {start}")
+
+
 def test_broadcast_views():
     row, mask = np.arange(12.0), np.arange(24).reshape(2, 12) % 3 != 0
     for a in (
@@ -333,12 +435,14 @@ def test_refused_targets_stay():
 def test_no_temporary_of_the_full_shape():
     a = np.zeros((1000, 1500), np.float32)
     rows, columns, turned = np.arange(1000) % 2 == 0, np.arange(1500.0), a.T
+    whole, packed = np.ones(a.shape, bool), np.empty(a.size, a.dtype)
     calls = {
         "prefix": lambda: ps.scatter_where(a, rows, columns, out=a),
         "spread": lambda: ps.scatter_where(a, rows[:, None], 2.0, op="mul", out=a),
         "cast": lambda: ps.scatter_where(a, rows, columns.astype(">f8"), out=a),
         "mean": lambda: ps.scatter_where(a, rows, columns, op="mean", out=a),
         "columns": lambda: ps.scatter_where(turned, rows[None], 1.0, out=turned),
+        "gather": lambda: ps.gather_where(a, whole, out=packed),
     }
     for name, call in calls.items():
         tracemalloc.start()

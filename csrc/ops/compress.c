@@ -132,7 +132,8 @@ compress_range(const ready_compress *ready, char *out, int64_t first, int64_t la
     return kept;
 }
 
-/* The result is fresh: a chunk that gets no memory for packing fails the call. */
+/* A result that needs packing is private: a chunk that gets no memory for it fails the
+ * call. */
 static void
 gather_chunk(void *context, int64_t chunk)
 {
@@ -173,5 +174,6 @@ ps_gather_where(ps_compress_call *call, ps_run *run)
     ps_mask_open(&ready.mask, &call->mask);
     ps_operand_open(&ready.a, &bytes, PS_raw);
     ready.size = ps_size_of(bytes.itemsize);
+    run->has_written = !call->is_private;
     return ps_run_chunks(run, call->chunks, gather_chunk, &ready);
 }

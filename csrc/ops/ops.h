@@ -164,9 +164,10 @@ ps_status ps_scatter_where(ps_scatter_call *call, ps_run *run);
  * ps_gather_where; ps_end_gather_where in any case. */
 typedef struct {
     ps_view mask, a;
-    char *out;      /* of a's dtype, native and aligned */
-    int64_t count;  /* of trues */
-    int64_t *start; /* number of trues before each chunk, the count at the end */
+    char *out;       /* of a's dtype, native and aligned */
+    bool is_private; /* nobody sees out before the call has succeeded */
+    int64_t count;   /* of trues */
+    int64_t *start;  /* number of trues before each chunk, the count at the end */
     int64_t n, chunks;
     int64_t one_start[2]; /* start of a single chunk */
 } ps_compress_call;

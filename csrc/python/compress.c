@@ -1,8 +1,8 @@
 /* The binding of gather_where: what a mask selects, side by side.
  *
  * Single elements under a mask of all axes are counted and compressed by two ops,
- * between which the result is made. Rows, one axis, objects and odd item sizes go
- * through the places of the trues.
+ * between which the result is made, or out= compared with the count. Rows, one axis,
+ * objects and odd item sizes go through the places of the trues.
  */
 #include "python/py_where.h"
 
@@ -10,6 +10,13 @@
 #include "ops/values.h"
 #include "python/args.h"
 #include "python/arrays.h"
+
+/* A call on its way. */
+typedef struct {
+    ps_state *state;
+    PyArrayObject *a, *mask;
+    PyObject *axis, *out; /* Py_None where absent; out is an array */
+} compress_work;
 
 static ps_status
 run_count(void *call, ps_run *run)
@@ -23,11 +30,67 @@ run_gather(void *call, ps_run *run)
     return ps_gather_where(call, run);
 }
 
+/* May elements go to out= as they come? Only from a source without gaps: any other is
+ * packed, and a chunk may get no memory for that when others have written. */
+static bool
+can_write_into(const compress_work *work, PyArrayObject *out, PyArray_Descr *descr)
+{
+    return PyArray_ISCARRAY(out) && PyArray_EquivTypes(PyArray_DESCR(out), descr) &&
+           PyArray_IS_C_CONTIGUOUS(work->a) && !ps_extents_meet(out, work->a) &&
+           !ps_extents_meet(out, work->mask);
+}
+
+/* What the op writes to, a new reference: a fresh array, or out= itself. */
+static PyArrayObject *
+open_result(const compress_work *work, int ndim, const npy_intp *shape)
+{
+    PyArray_Descr *const descr =
+            PyArray_DescrNewByteorder(PyArray_DESCR(work->a), NPY_NATIVE);
+    if (descr != NULL && work->out != Py_None) {
+        PyArrayObject *const out = (PyArrayObject *)work->out;
+        const int status = ps_check_out(work->state, out, ndim, shape, descr,
+                                        NPY_SAME_KIND_CASTING);
+        if (status < 0 || can_write_into(work, out, descr)) {
+            Py_DECREF(descr);
+            return status < 0 ? NULL : (PyArrayObject *)Py_NewRef(work->out);
+        }
+    }
+    return descr == NULL
+                   ? NULL
+                   : (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, descr, ndim,
+                                                           shape, NULL, NULL, 0, NULL);
+}
+
+/* Make room for what was counted, and fill it. */
+static PyObject *
+fill_result(const compress_work *work, ps_compress_call *call, int ndim,
+            const npy_intp *shape)
+{
+    PyArrayObject *const result = open_result(work, ndim, shape);
+    if (result == NULL) {
+        return NULL;
+    }
+    const bool is_visible = (PyObject *)result == work->out;
+    call->out = PyArray_BYTES(result);
+    call->is_private = !is_visible;
+    const int64_t nbytes = PyArray_SIZE(work->a) + 2 * PyArray_NBYTES(result);
+    const ps_status status = ps_run_op(work->state, run_gather, call, nbytes);
+    PyObject *given = NULL;
+    if (ps_raise(work->state, status, "mask") == 0) {
+        given = work->out == Py_None || is_visible
+                        ? Py_NewRef((PyObject *)result)
+                        : ps_deliver(result, (PyArrayObject *)work->out);
+    }
+    Py_DECREF((PyObject *)result);
+    return given;
+}
+
 /* Count, make room, fill. The mask covers the first axes of `a`, some of them by
  * broadcasting if it covers all; the rest of them is one item. */
 static PyObject *
-compress(ps_state *state, PyArrayObject *a, PyArrayObject *mask, enum ps_dtype dtype)
+compress(const compress_work *work, enum ps_dtype dtype)
 {
+    PyArrayObject *const a = work->a, *const mask = work->mask;
     const int n_axes = PyArray_NDIM(mask);
     int64_t mask_strides[PS_MAX_DIMS];
     npy_intp shape[PS_MAX_DIMS];
@@ -53,39 +116,26 @@ compress(ps_state *state, PyArrayObject *a, PyArrayObject *mask, enum ps_dtype d
                           .itemsize = 1,
                           .shape = (const int64_t *)PyArray_DIMS(a),
                           .strides = mask_strides};
-    PyArrayObject *result = NULL;
-    ps_status status = ps_run_op(state, run_count, &call, PyArray_SIZE(a));
-    if (ps_raise(state, status, "mask") == 0) {
-        PyArray_Descr *const descr =
-                PyArray_DescrNewByteorder(PyArray_DESCR(a), NPY_NATIVE);
+    PyObject *result = NULL;
+    const ps_status status = ps_run_op(work->state, run_count, &call, PyArray_SIZE(a));
+    if (ps_raise(work->state, status, "mask") == 0) {
         shape[0] = call.count;
-        result = descr == NULL
-                         ? NULL
-                         : (PyArrayObject *)PyArray_NewFromDescr(
-                                   &PyArray_Type, descr, PyArray_NDIM(a) - n_axes + 1,
-                                   shape, NULL, NULL, 0, NULL);
-    }
-    if (result != NULL) {
-        call.out = PyArray_BYTES(result);
-        status = ps_run_op(state, run_gather, &call,
-                           PyArray_SIZE(a) + 2 * PyArray_NBYTES(result));
-        if (ps_raise(state, status, "mask") < 0) {
-            Py_CLEAR(result);
-        }
+        result = fill_result(work, &call, PyArray_NDIM(a) - n_axes + 1, shape);
     }
     ps_end_gather_where(&call);
-    return (PyObject *)result;
+    return result;
 }
 
 /* Rows, an axis, objects, odd item sizes: through the places of the trues. */
 static PyObject *
-gather_by_places(ps_state *state, PyArrayObject *a, PyArrayObject *mask, PyObject *axis)
+gather_by_places(const compress_work *work)
 {
-    PyObject *const function = ps_get_helper(state, PS_HELPER_gather_masked);
+    PyObject *const function = ps_get_helper(work->state, PS_HELPER_gather_masked);
     return function == NULL
                    ? NULL
-                   : PyObject_CallFunctionObjArgs(function, (PyObject *)a,
-                                                  (PyObject *)mask, axis, NULL);
+                   : PyObject_CallFunctionObjArgs(function, (PyObject *)work->a,
+                                                  (PyObject *)work->mask, work->axis,
+                                                  work->out, NULL);
 }
 
 /* Rows under a mask of fewer axes that are as long as an item of a kernel, native and
@@ -109,25 +159,27 @@ rows_are_items(PyArrayObject *mask, PyArrayObject *a, int storage)
 }
 
 static PyObject *
-gather_under(ps_state *state, PyArrayObject *a, PyArrayObject *mask, PyObject *axis)
+gather_under(const compress_work *work)
 {
+    PyArrayObject *const a = work->a, *const mask = work->mask;
     enum ps_dtype dtype;
-    const int storage = ps_storage_of(state, a, &dtype);
-    if (storage < 0 || (axis == Py_None && ps_check_mask(mask, a) < 0)) {
+    const int storage = ps_storage_of(work->state, a, &dtype);
+    const bool is_flat = work->axis == Py_None;
+    if (storage < 0 || (is_flat && ps_check_mask(mask, a) < 0)) {
         return NULL;
     }
-    if (axis == Py_None && rows_are_items(mask, a, storage)) {
-        return compress(state, a, mask, PS_raw);
+    if (is_flat && rows_are_items(mask, a, storage)) {
+        return compress(work, PS_raw);
     }
-    const bool is_full = axis == Py_None && PyArray_NDIM(mask) == PyArray_NDIM(a) &&
-                         PyArray_NDIM(a) > 0;
+    const bool is_full =
+            is_flat && PyArray_NDIM(mask) == PyArray_NDIM(a) && PyArray_NDIM(a) > 0;
     const bool is_simple =
             storage == PS_STORED_NUMBERS ||
             (storage == PS_STORED_BYTES && PyDataType_ISNOTSWAPPED(PyArray_DESCR(a)) &&
              !PyDataType_HASFIELDS(PyArray_DESCR(a)));
     return is_full && is_simple && ps_size_of(PyArray_ITEMSIZE(a)) >= 0
-                   ? compress(state, a, mask, dtype)
-                   : gather_by_places(state, a, mask, axis);
+                   ? compress(work, dtype)
+                   : gather_by_places(work);
 }
 
 /* Few elements of one kind beside as many mask bytes: straight to the kernels. NULL
@@ -169,8 +221,11 @@ ps_py_gather_where(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
                    PyObject *keywords)
 {
     static const ps_signature signature = {
-            "gather_where", 3, 3, 2, {PS_NAME_a, PS_NAME_mask, PS_NAME_axis}};
-    ps_state *const state = ps_get_state(module);
+            "gather_where",
+            4,
+            3,
+            2,
+            {PS_NAME_a, PS_NAME_mask, PS_NAME_axis, PS_NAME_out}};
     PyObject *slot[PS_NUM_NAMES], *result = NULL;
     if (n_args == 2 && keywords == NULL) {
         result = gather_short(args);
@@ -178,15 +233,21 @@ ps_py_gather_where(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
             return result;
         }
     }
-    if (ps_parse(state, &signature, args, n_args, keywords, slot) < 0) {
+    compress_work work = {.state = ps_get_state(module)};
+    if (ps_parse(work.state, &signature, args, n_args, keywords, slot) < 0) {
         return NULL;
     }
-    PyArrayObject *const a = ps_as_array(state, slot[0], "a");
-    PyArrayObject *const mask = a != NULL ? ps_as_mask(state, slot[1]) : NULL;
-    if (mask != NULL) {
-        result = gather_under(state, a, mask, slot[2] != NULL ? slot[2] : Py_None);
+    work.axis = slot[2] != NULL ? slot[2] : Py_None;
+    work.out = slot[3] != NULL ? slot[3] : Py_None;
+    if (work.out != Py_None && ps_require_array(work.state, work.out, "out") < 0) {
+        return NULL;
     }
-    Py_XDECREF((PyObject *)mask);
-    Py_XDECREF((PyObject *)a);
+    work.a = ps_as_array(work.state, slot[0], "a");
+    work.mask = work.a != NULL ? ps_as_mask(work.state, slot[1]) : NULL;
+    if (work.mask != NULL) {
+        result = gather_under(&work);
+    }
+    Py_XDECREF((PyObject *)work.mask);
+    Py_XDECREF((PyObject *)work.a);
     return result;
 }

@@ -153,6 +153,8 @@ def targets():
                 yield case(f"scatter {label}", "ValueError", *call, out=out)
                 call = (ps.where, selected, value, 2.0)
                 yield case(f"where {label}", "ValueError", *call, out=out)
+            call = (ps.gather_where, target(), ~selected)
+            yield case(f"gather {label}", "ValueError", *call, out=out)
             if label != "more axes":
                 call = (ps.scatter_where, out, selected, 1.0)
                 yield case(f"in place {label}", "ValueError", *call, out=out)
@@ -172,6 +174,8 @@ def no_arrays():
         call = (ps.scatter_where, target(), HALF, 1.5)
         yield case(f"scatter {label}", "TypeError", *call, out=out)
         yield case(f"where {label}", "TypeError", ps.where, HALF, 1.5, 2.5, out=out)
+        call = (ps.gather_where, target(), HALF | True)
+        yield case(f"gather {label}", "TypeError", *call, out=out)
 
 
 def windows_as_targets():

@@ -154,6 +154,9 @@ def large_masks(number):
     swapped, packed = a.astype(">f4"), numbers(int(mask.sum()))
     yield operation("large where", ps.where, a, swapped, 1.5)
     yield operation("large gather_where", ps.gather_where, a, mask)
+    for dtype in ("f8", "f4"):
+        out, call = np.zeros(len(packed), dtype), (ps.gather_where, a, mask)
+        yield operation(f"large gather_where {dtype}", *call, out=out, target=out)
     yield operation("large flatnonzero", ps.flatnonzero, swapped)
     yield operation("large argwhere", ps.argwhere, a.reshape(-1, 50) % 2)
     call = (ps.scatter_where, swapped, mask, packed)

@@ -203,6 +203,10 @@ def masks(count):
         yield operation(f"mask gather {dtype}", ps.gather_where, source, mask)
         yield operation(f"mask gather one {dtype}", ps.gather_where, source[:, 0], mask)
     yield operation("mask gather axis", ps.gather_where, numbers(3, count), mask, 1)
+    for dtype in ("f8", "f4", ">f8"):
+        out = np.zeros(int(mask.sum()), dtype)
+        call = (ps.gather_where, numbers(count), mask)
+        yield operation(f"mask gather out {dtype}", *call, out=out, target=out)
 
 
 def choices(count):
@@ -260,6 +264,12 @@ def objects(count):
     yield in_place("objects mask", ps.scatter_where, a, mask, a[::-1].copy())
     yield operation("objects where", ps.where, mask, a, None)
     yield operation("objects packed", ps.gather_where, a, mask)
+    for call in (
+        (ps.gather_where, numbers(90), mask),
+        (ps.gather, numbers(90), index[:9]),
+    ):
+        out = np.zeros(len(call[0](*call[1:])), object)
+        yield operation(f"objects out {call[0].__name__}", *call, out=out, target=out)
 
 
 def segments(count):

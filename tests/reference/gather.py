@@ -15,7 +15,15 @@ from .addressing import (
     check_mode,
     nd_places,
 )
-from .values import as_target, as_values, check_writable, kind_of, native, plain
+from .values import (
+    as_target,
+    as_values,
+    check_writable,
+    kind_of,
+    native,
+    plain,
+    require_array,
+)
 
 
 def as_fill(fill_value, dtype):
@@ -30,6 +38,8 @@ def take(a, resolve, mode, fill_value, out):
     """Do one gather; `resolve(shape)` returns its places."""
     check_mode(mode, GATHER_MODES)
     source = as_target(a)
+    if out is not None:
+        require_array(out)
     dtype = native(source.dtype if out is None else out.dtype)
     if not np.can_cast(source.dtype, dtype, "same_kind"):
         raise TypeError(f"cannot cast {source.dtype} to {dtype}")

@@ -148,12 +148,17 @@ def overlaps_itself(array):
     return False
 
 
-def check_writable(out, shape):
-    """Raise unless `out` is an ndarray of `shape` that can be written to."""
+def require_array(out):
+    """Raise unless `out` is an ndarray that is plain memory."""
     if not isinstance(out, np.ndarray):
         raise TypeError(f"out must be an ndarray, not {type(out).__name__}")
     refuse_masked(out)
     refuse_dtype(out.dtype)
+
+
+def check_writable(out, shape):
+    """Raise unless `out` is an ndarray of `shape` that can be written to."""
+    require_array(out)
     if out.shape != shape:
         raise ValueError(f"out has shape {out.shape}; expected {shape}")
     if not out.flags.writeable:

@@ -155,7 +155,7 @@ def rows_of_axis(shape, mask, axis):
     return Places(found, targets)
 
 
-def gather_where(a, mask, axis=None):
+def gather_where(a, mask, axis=None, *, out=None):
     """Take the elements, or the rows, where the mask is true."""
 
     def resolve(shape):
@@ -163,7 +163,7 @@ def gather_where(a, mask, axis=None):
             return mask_places(shape, mask, packed=True)
         return rows_of_axis(shape, mask, axis)
 
-    return take(as_target(a), resolve, "raise", None, None)
+    return take(as_target(a), resolve, "raise", None, out)
 
 
 def apply_where(cond, args, f1, f2=None, *, fill_value=None, derivative=None):
