@@ -260,13 +260,18 @@ def test_a_cast_into_out_that_raises_leaves_it(form, layout, failure):
     error, state = CAST_FAILURES[failure]
     index = form.index(lambda shape, size: np.full(shape, size - 1))
     big = np.full(form.shape, 1e300)
-    for family, shape, values in (("gather", form.values, ()), ("scatter", form.shape, (1.0,))):
+    for family, shape, values in (
+        ("gather", form.values, ()),
+        ("scatter", form.shape, (1.0,)),
+    ):
         out = LAYOUTS[layout](np.full(shape, 5, np.float32))
         before = snapshot(out)
         with np.errstate(**state), warnings.catch_warnings():
             warnings.simplefilter("error")
             with pytest.raises(error):
-                function(family, form.stem)(big, index, *values, out=out, **form.options)
+                function(family, form.stem)(
+                    big, index, *values, out=out, **form.options
+                )
         assert snapshot(out) == before
 
 

@@ -192,6 +192,7 @@ run_gather(ps_gather_call *call, ps_run *run)
             call->address.n * ready.split.outer_count * ready.width_nbytes;
     ready.streams = out_nbytes > STREAM_BYTES && ready.width_nbytes >= STREAM_ROW;
     const int64_t chunks = ready.entry_chunks * ready.outer_chunks;
+    run->has_written = !call->is_private;
     return ps_run_chunks(run, chunks, gather_chunk, &ready);
 }
 

@@ -257,7 +257,13 @@ ps_deliver(PyArrayObject *result, PyArrayObject *out)
     }
     const int status = ready != NULL ? PyArray_CopyInto(out, ready) : -1;
     Py_XDECREF((PyObject *)ready);
-    return status < 0 ? NULL : Py_NewRef((PyObject *)out);
+    if (status == 0) {
+        return Py_NewRef((PyObject *)out);
+    }
+    if (!PyErr_Occurred()) { /* NumPy's casts to objects forget to say so */
+        PyErr_NoMemory();
+    }
+    return NULL;
 }
 
 ps_view
