@@ -4,12 +4,14 @@ The library and its slow twin are asked the same, so that neither accepts what t
 refuses. Malformed input of a more hostile kind has a corpus of its own.
 """
 
+import re
+
 import numpy as np
 import pytest
 
 import pyscatter as ps
 from tests import reference
-from tests.cases import assert_same
+from tests.cases import FORMS, assert_same, drawer, rng_for
 
 LIBRARIES = [pytest.param(ps, id="pyscatter"), pytest.param(reference, id="reference")]
 
@@ -389,3 +391,25 @@ def test_gather_error(name, library):
     if library is ps or error is IndexError:
         assert fragment in str(raised.value)
     assert out.tolist() == [7, 8]
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("name", FORMS)
+def test_where_never_enlarges(name, library):
+    form = FORMS[name]
+    index = form.index(drawer(rng_for("where", name)))
+    a, out = np.zeros(form.shape), np.zeros(form.values)
+    scatter, gather = (
+        getattr(library, kind + form.stem) for kind in ("scatter", "gather")
+    )
+    larger = [(2, *form.entries), (1, *form.entries)]
+    if len(form.values) == len(form.entries) and form.values != form.entries:
+        larger.append(form.values)
+    says = re.escape(str(form.entries)) if library is ps else None
+    for shape in larger:
+        options = {**form.options, "where": np.ones(shape, bool)}
+        with pytest.raises(ValueError, match=says):
+            scatter(a, index, 1.0, out=a, **options)
+        with pytest.raises(ValueError, match=says):
+            gather(a + 1, index, out=out, **options)
+    assert not a.any() and not out.any()

@@ -308,6 +308,8 @@ place_indices(ps_request *request)
     return 0;
 }
 
+/* where= broadcasts to the index, which in the along form may have fewer entries than
+ * the call. */
 static int
 place_mask(ps_request *request)
 {
@@ -321,7 +323,8 @@ place_mask(ps_request *request)
     const int ndim = request->address.ndim;
     bool fits = PyArray_NDIM(mask) <= ndim;
     for (int i = 0; i < ndim; i++) {
-        shape[i] = request->entry_shape[i];
+        shape[i] = request->is_along ? PyArray_DIM(request->index[0], i)
+                                     : request->entry_shape[i];
     }
     for (int i = 0; fits && i < PyArray_NDIM(mask); i++) {
         const npy_intp own = PyArray_DIM(mask, i);
