@@ -413,3 +413,42 @@ def test_where_never_enlarges(name, library):
         with pytest.raises(ValueError, match=says):
             gather(a + 1, index, out=out, **options)
     assert not a.any() and not out.any()
+# In place, with few entries of which the last one is out of bounds, between rows that
+# lie apart in memory, so that a thread may be given some of them.
+LAST_IS_BAD = {
+    "batches": lambda a, index, **options: ps.scatter(
+        a, index, 1, batch_dims=1, op="add", out=a, **options
+    ),
+    "batches of tuples": lambda a, index, **options: ps.scatter_nd(
+        a, index[..., None], 1, batch_dims=1, op="add", out=a, **options
+    ),
+    "outer rows": lambda a, index, **options: ps.scatter(
+        a, index[-1], 1, axis=1, op="add", out=a, **options
+    ),
+    "moves": lambda a, index, **options: ps.scatter(
+        a, index, 1, batch_dims=1, out=a, **options
+    ),
+    "packed values": lambda a, index, **options: ps.scatter(
+        a, index[-1], np.ones(a[:, :1].shape, "i4"), axis=1, op="max", out=a, **options
+    ),
+    "a drop-in": lambda a, index, **options: ps.add_at(
+        a, index[-1], 1, axis=1, **options
+    ),
+}
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("width", [1, 100, 300])
+@pytest.mark.parametrize("name", LAST_IS_BAD)
+def test_nothing_is_written_before_all_is_checked(name, width, threads):
+    for step in (1, 2):
+        a = np.zeros((6, 10, width * step), np.int8)[:, :, ::step]
+        index = np.zeros((6, 340), np.int32)
+        index[-1, -1] = 77
+        with ps.num_threads(threads):
+            with pytest.raises(IndexError, match="index 77 .* axis 1 with size 10"):
+                LAST_IS_BAD[name](a, index)
+            assert not a.any()
+            index[-1, -1] = 9
+            LAST_IS_BAD[name](a, index)
+            assert a[-1, -1].all() and a[-1, 0].all() and not a[-1, 1].any()

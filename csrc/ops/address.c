@@ -21,8 +21,6 @@
 #include "ops/run.h"
 
 enum {
-    /* Spare room behind a list: the filter kernels store whole vectors. */
-    SPARE = 8,
     /* Entries between two looks at a pending signal: 0.1 ms of scanning. */
     CHECK_STRETCH = 1 << 18
 };
@@ -33,10 +31,10 @@ ps_list_room_open(ps_list_room *room, int64_t n)
     room->block = NULL;
     room->nbytes = 0;
     int64_t *base = room->small;
-    int64_t stride = PS_SMALL;
+    int64_t stride = PS_FEW_ENTRIES + PS_LIST_SPARE;
     room->capacity = ps_min(n, PS_BLOCK);
-    if (room->capacity > PS_SMALL - SPARE) {
-        stride = room->capacity + SPARE;
+    if (room->capacity > PS_FEW_ENTRIES) {
+        stride = room->capacity + PS_LIST_SPARE;
         room->nbytes = 4 * stride * (int64_t)sizeof(int64_t);
         room->block = ps_scratch_get(room->nbytes);
         base = (int64_t *)room->block;

@@ -11,9 +11,11 @@ enum {
     PS_BLOCK = 2048
 };
 
-/* Room for one list; lists of up to PS_SMALL entries need no allocation. */
+/* Room for one list; a few entries need no allocation, so opening it cannot fail. */
 enum {
-    PS_SMALL = 64
+    PS_FEW_ENTRIES = 56,
+    /* Spare room behind a list: the filter kernels store whole vectors. */
+    PS_LIST_SPARE = 8
 };
 typedef struct {
     int64_t capacity;
@@ -23,7 +25,7 @@ typedef struct {
     int64_t *flag;
     char *block; /* what was allocated, or NULL */
     int64_t nbytes;
-    int64_t small[4 * PS_SMALL];
+    int64_t small[4 * (PS_FEW_ENTRIES + PS_LIST_SPARE)];
 } ps_list_room;
 
 /* False: no memory. */

@@ -447,6 +447,9 @@ ps_choose(ps_ready_call *ready, ps_choice *choice)
     if (ready->call->op == PS_set && ready->split.width == 1) {
         ready->ahead = span > SET_NEAR_BYTES ? SET_AHEAD : 0;
     }
+    if (ready->call->is_one_list) {
+        return;
+    }
     if (forced != PS_ALGORITHM_automatic) {
         choose_forced(ready, forced, threads, choice);
         return;

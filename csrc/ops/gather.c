@@ -145,7 +145,7 @@ gather_chunk(void *context, int64_t chunk)
     }
     if (!ps_list_room_open(&room, last - first)) {
         /* Other chunks may have written: go on with what the stack holds. */
-        ps_list_room_open(&room, PS_SMALL / 2);
+        ps_list_room_open(&room, PS_FEW_ENTRIES);
     }
     for (int64_t at = first, count; at < last; at += count) {
         count = ps_min(room.capacity, last - at);
@@ -203,7 +203,7 @@ gather_small(const ps_gather_call *call, ps_status *status)
 {
     const ps_address *const address = &call->address;
     const int size = ps_size_of(call->source.itemsize);
-    if (address->n > PS_SMALL / 2 || address->ndim > 1 || call->rows.ndim > 0 ||
+    if (address->n > PS_FEW_ENTRIES || address->ndim > 1 || call->rows.ndim > 0 ||
         size < 0 || call->source.dtype == PS_b1 || call->source.swapped ||
         call->fill != NULL) {
         return false;

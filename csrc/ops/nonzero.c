@@ -24,8 +24,7 @@
 
 enum {
     /* Elements of a chunk: 2 us of mask bytes, 15 to 100 us of places when many are
-     * true; its words, 16 KB, leave room in the first cache. A multiple of
-     * PS_MASK_BLOCK. */
+     * true; its words, 16 KB, leave room in the first cache. */
     CHUNK = 1 << 17,
     /* Bytes read and written below which another thread costs more than it brings:
      * 4 MB take 0.07 ms on one. */
@@ -37,6 +36,8 @@ enum {
     /* A list of a block's places has room for the stretches that kernels overrun by. */
     LIST_ITEMS = PS_MASK_BLOCK + 64
 };
+
+_Static_assert(CHUNK % PS_MASK_BLOCK == 0, "whole blocks of words");
 
 typedef struct {
     ps_run *run; /* first, for ps_run_chunks */

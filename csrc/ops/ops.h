@@ -103,7 +103,9 @@ typedef struct {
     enum ps_dtype accumulator;
     bool include_self;
     bool compensated;
-    bool is_checked; /* by ps_scatter: all of the index has been found in bounds */
+    /* By ps_scatter, of a target that is not private: */
+    bool is_checked;  /* all of the index has been found in bounds, or ... */
+    bool is_one_list; /* ... one piece makes one list of it all before it writes */
 } ps_scatter_call;
 
 typedef struct {

@@ -76,7 +76,7 @@ ps_open_piece_room(const ps_ready_call *ready, const ps_piece *piece,
                                      (piece->outer_last - piece->outer_first);
         capacity = ps_min(n, ps_max(PS_BLOCK, LISTEN_BYTES / entry_nbytes));
     }
-    if (per_entry > 0) {
+    if (per_entry > 0 && !ready->call->is_one_list) {
         capacity = ps_max(1, ps_min(capacity, PACK_BYTES / per_entry));
     }
     room->capacity = capacity;

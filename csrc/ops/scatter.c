@@ -98,13 +98,17 @@ run_checked(ps_scatter_call *call, ps_run *run)
     return run_passes(call, &fill.call, run);
 }
 
-/* Is the whole call one list that a single piece makes before it writes? Then the list
- * is the check. Small enough for choose.c to leave it in one piece. */
+/* May the whole call be one list that a single piece makes before it writes? Then the
+ * list is the check: ps_choose does not cut such a call, and its block is all of it.
+ * Those that a test forces to be cut, and plans, whose rows are in bounds, are not for
+ * that. */
 static bool
 is_one_list(const ps_scatter_call *call, int64_t row_count)
 {
     int64_t nbytes;
-    return call->address.n <= PS_BLOCK && call->include_self && !ps_needs_stage(call) &&
+    return call->address.n <= PS_BLOCK && call->address.plan == NULL &&
+           ps_forced_choice() == PS_ALGORITHM_automatic && call->include_self &&
+           !ps_needs_stage(call) &&
            ps_multiply(row_count, call->target.itemsize, &nbytes) &&
            nbytes <= ONE_LIST_BYTES &&
            call->address.n * (nbytes + 16) <= ONE_LIST_BYTES;
@@ -118,7 +122,7 @@ run_small(const ps_scatter_call *call, ps_status *status)
 {
     const ps_address *const address = &call->address;
     const ps_values *const values = &call->values;
-    if (address->n > PS_SMALL / 2 || address->ndim > 1 || call->rows.ndim > 0 ||
+    if (address->n > PS_FEW_ENTRIES || address->ndim > 1 || call->rows.ndim > 0 ||
         values->dtype != call->target.dtype || values->swapped || !values->aligned ||
         call->target.dtype >= PS_NUM_DTYPES || call->target.dtype == PS_b1 ||
         call->op >= PS_NUM_REDUCTIONS || !call->include_self || ps_needs_stage(call)) {
@@ -160,7 +164,8 @@ ps_scatter(ps_scatter_call *call, ps_run *run)
     if (call->address.n == 0 || row_count == 0) {
         return ps_address_check(&call->address, run);
     }
-    if (call->target.is_private || is_one_list(call, row_count)) {
+    call->is_one_list = !call->target.is_private && is_one_list(call, row_count);
+    if (call->target.is_private || call->is_one_list) {
         status = run_checked(call, run);
     }
     else {

@@ -34,6 +34,8 @@ enum {
     CHUNK_BYTES = 256 << 10
 };
 
+_Static_assert(STRETCH_BYTES / 8 % PS_FOLD_BLOCK == 0, "whole blocks of the tree");
+
 enum piece_kind {
     PLAIN,
     LISTED_ROWS,
