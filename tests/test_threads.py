@@ -437,8 +437,36 @@ def test_a_process_with_a_pool_ends(action):
     assert not child.death
 
 
+def test_a_daemon_thread_is_ended_inside_a_call():
+    """Its stack goes away, with all that helpers were working on."""
+    code = (
+        "import sys, threading, time, numpy as np, pyscatter as ps\n"
+        "ps.set_num_threads(3)\n"
+        "class Slow:\n"
+        "    closed = False\n"
+        "    def flush(self):\n"
+        "        time.sleep(0.3)\n"
+        "def work(depth):\n"
+        "    if depth:\n"
+        "        return list(map(work, [depth - 1]))\n"
+        "    row = np.ones(1 << 20, bool)\n"
+        "    ps.count_nonzero(np.broadcast_to(row, (1 << 20, 1 << 20)))\n"
+        "threading.Thread(target=work, args=(300,), daemon=True).start()\n"
+        "time.sleep(0.3)\n"
+        "sys.stdout = Slow()\n"  # is flushed when the interpreter ends
+    )
+    for _ in range(3):
+        assert not run_code(code, seconds=20).death
+
+
 def test_forks():
     assert children("fork_cases", "fork", seconds=100) == ""
+
+
+@pytest.mark.skipif(sanitized(), reason="forks beside running threads")
+@pytest.mark.slow
+def test_forks_in_signal_handlers():
+    assert children("fork_cases", "handlers", seconds=100) == ""
 
 
 @pytest.mark.slow

@@ -5,8 +5,11 @@
  * so a worker that wakes late finds it closed and is not waited for. The caller closes
  * the job when no chunk is left and waits for those who joined.
  *
- * After fork() only the calling thread exists in the child: `forget_workers` puts every
- * field back to its first state there, without touching what the parent holds.
+ * After fork() only the forking thread exists in the child: `forget_workers` puts every
+ * field back to its first state there, without touching what the parent holds. Where
+ * that thread is the caller of the open job (a signal handler forks), the job goes on
+ * in both processes, so the fork waits until workers have ended the chunks that they
+ * are at, or rest: what else they had done by halves would be lost in the child.
  */
 #define _GNU_SOURCE
 #include "base/pool.h"
@@ -47,13 +50,48 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 /* Under `lock`, but for `posted` and `next`, which are read without it. */
 static job current;
 static bool is_open;
+static bool was_open; /* before a fork */
 static int joined;
+static int resting; /* of those who joined */
 static int n_workers;
+static atomic_bool is_paused; /* workers are to leave the job at their next chunk */
 static atomic_uint posted;
 static _Atomic int64_t next;
 /* Of the initial block of each thread: the lazy kind is allocated at a worker's first
  * use and ends the process when memory is refused just then. */
 static _Thread_local bool is_worker __attribute__((tls_model("initial-exec")));
+/* The caller of the open job, which holds `busy`. */
+static _Thread_local bool is_caller __attribute__((tls_model("initial-exec")));
+
+static void
+pause_job(void)
+{
+    if (!is_caller) {
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    was_open = is_open;
+    is_open = false;
+    atomic_store(&is_paused, true);
+    while (joined > resting) {
+        pthread_cond_wait(&left, &lock);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static void
+resume_job(void)
+{
+    if (!is_caller) {
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    is_open = was_open;
+    atomic_store(&is_paused, false);
+    atomic_fetch_add(&posted, 1);
+    pthread_cond_broadcast(&wake);
+    pthread_mutex_unlock(&lock);
+}
 
 static void
 forget_workers(void)
@@ -63,14 +101,34 @@ forget_workers(void)
     pthread_cond_init(&wake, NULL);
     pthread_cond_init(&left, NULL);
     is_open = false;
-    joined = 0;
+    atomic_store(&is_paused, false);
+    joined = resting = 0;
     n_workers = 0;
+    if (is_caller) { /* it goes on with the chunks that are left, alone */
+        pthread_mutex_lock(&busy);
+    }
 }
 
 static void
-register_fork_handler(void)
+register_fork_handlers(void)
 {
-    pthread_atfork(NULL, NULL, forget_workers);
+    pthread_atfork(pause_job, resume_job, forget_workers);
+}
+
+void
+ps_rest(void)
+{
+    if (!is_worker || !atomic_load(&is_paused)) {
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    resting++;
+    pthread_cond_signal(&left);
+    while (atomic_load(&is_paused)) {
+        pthread_cond_wait(&wake, &lock);
+    }
+    resting--;
+    pthread_mutex_unlock(&lock);
 }
 
 static inline void
@@ -81,10 +139,11 @@ relax(void)
 #endif
 }
 
+/* Until none is left, or, for a worker, the job is paused. */
 static void
 run_chunks(const job *task)
 {
-    for (;;) {
+    while (!(is_worker && atomic_load(&is_paused))) {
         const int64_t chunk = atomic_fetch_add(&next, 1);
         if (chunk >= task->chunks) {
             return;
@@ -206,7 +265,8 @@ ps_parallel_for(int64_t chunks, ps_chunk_fn fn, void (*idle)(void *context),
         }
         return;
     }
-    pthread_once(&once, register_fork_handler);
+    pthread_once(&once, register_fork_handlers);
+    is_caller = true;
     start_workers(helpers);
     fenv_t fenv;
     fegetenv(&fenv);
@@ -215,6 +275,25 @@ ps_parallel_for(int64_t chunks, ps_chunk_fn fn, void (*idle)(void *context),
     fn(context, 0);
     run_chunks(&task);
     close_and_wait(idle, context);
+    is_caller = false;
+    pthread_mutex_unlock(&busy);
+}
+
+static void
+do_nothing(void *context)
+{
+    (void)context;
+}
+
+void
+ps_leave_job(void)
+{
+    if (!is_caller) {
+        return;
+    }
+    atomic_store(&next, INT64_MAX / 2); /* beyond every chunk, and far from overflow */
+    close_and_wait(do_nothing, NULL);
+    is_caller = false;
     pthread_mutex_unlock(&busy);
 }
 

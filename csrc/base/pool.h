@@ -3,9 +3,9 @@
  * Why not OpenMP: libgomp hangs a forked child at its first region and spins for
  * milliseconds beside a busy neighbour (docs/design/scatter.md). This pool starts at
  * the first parallel call, sleeps after a short spin, forgets its workers in a forked
- * child, and lets a caller that finds it busy run alone, so it can neither hang nor
- * oversubscribe. Which thread runs a chunk never decides a result: that is the ops'
- * duty.
+ * child, where a job that was under way goes on, and lets a caller that finds it busy
+ * run alone, so it can neither hang nor oversubscribe. Which thread runs a chunk never
+ * decides a result: that is the ops' duty.
  */
 #ifndef PS_BASE_POOL_H
 #define PS_BASE_POOL_H
@@ -21,6 +21,16 @@ typedef void (*ps_chunk_fn)(void *context, int64_t chunk);
  * idle(context) every 10 ms, so that it can hear of signals. */
 void ps_parallel_for(int64_t chunks, ps_chunk_fn fn, void (*idle)(void *context),
                      void *context, int threads);
+
+/* To be called now and then in a chunk that takes long, where it is noted how far it
+ * has come: the caller may fork there, and in the child it finds the chunk unfinished.
+ */
+void ps_rest(void);
+
+/* For a thread that ends in the midst of its ps_parallel_for: no chunk is begun any
+ * more, and those under way on other threads have ended when it returns. Nothing where
+ * the current thread has no job. */
+void ps_leave_job(void);
 
 /* Is the current thread one of the pool's own? */
 bool ps_is_worker(void);

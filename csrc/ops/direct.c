@@ -109,5 +109,10 @@ ps_run_direct(ps_direct *direct)
         return ps_run_partition(&direct->partition);
     }
     piece_work work = {run, direct};
-    return ps_run_chunks(run, direct->choice.n_pieces, run_numbered_piece, &work);
+    PS_TRY(ps_run_chunks(run, direct->choice.n_pieces, run_numbered_piece, &work));
+    /* Pieces at which threads were that a fork has left behind. */
+    for (int64_t number = 0; number < direct->choice.n_pieces; number++) {
+        run_numbered_piece(&work, number);
+    }
+    return ps_fail((enum ps_code)atomic_load(&run->failed));
 }

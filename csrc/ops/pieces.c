@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 
+#include "base/pool.h"
 #include "base/scratch.h"
 #include "base/sizes.h"
 #include "ops/plan.h"
@@ -82,6 +83,7 @@ ps_open_piece_room(const ps_ready_call *ready, const ps_piece *piece,
     room->capacity = capacity;
     room->packed_nbytes = ps_packed_nbytes(&ready->values, capacity);
     room->packed = NULL;
+    room->done = 0;
     room->owned.block = NULL;
     if (!ps_list_room_open(&room->lists, ready->is_grouped ? 0 : capacity) ||
         (piece->filters && !ps_list_room_open(&room->owned, capacity))) {
@@ -235,12 +237,14 @@ ps_run_piece(const ps_ready_call *ready, const ps_piece *piece, ps_piece_room *r
             (piece->outer_last - piece->outer_first) * piece->width * ready->itemsize;
     /* Bytes since the last look at signals, which costs a reading of the clock. */
     int64_t heard = LISTEN_BYTES; /* so that the first block asks */
-    for (int64_t done = 0; done < n; done += room->capacity) {
-        const int64_t count = ps_min(room->capacity, n - done);
-        const int64_t first = ready->call->op == PS_first ? piece->last - done - count
-                                                          : piece->first + done;
+    while (room->done < n) {
+        const int64_t count = ps_min(room->capacity, n - room->done);
+        const int64_t first = ready->call->op == PS_first
+                                      ? piece->last - room->done - count
+                                      : piece->first + room->done;
         if (heard >= LISTEN_BYTES) {
             heard = 0;
+            ps_rest();
             if (ps_run_stops(ready->run)) {
                 break;
             }
@@ -251,5 +255,6 @@ ps_run_piece(const ps_ready_call *ready, const ps_piece *piece, ps_piece_room *r
             ps_run_fail(ready->run, status.code);
             break;
         }
+        room->done += count;
     }
 }

@@ -50,6 +50,7 @@ typedef struct {
     char *packed;       /* values of a block, or NULL */
     int64_t packed_nbytes;
     int64_t capacity; /* entries of a block */
+    int64_t done;     /* entries of the piece that have been applied */
 } ps_piece_room;
 
 /* False: no memory. To be closed in both cases. */
@@ -58,7 +59,7 @@ bool ps_open_piece_room(const ps_ready_call *ready, const ps_piece *piece,
 
 void ps_close_piece_room(ps_piece_room *room);
 
-/* Run a piece; failures go to the run. */
+/* Run a piece, or what is left of it; failures go to the run. */
 void ps_run_piece(const ps_ready_call *ready, const ps_piece *piece,
                   ps_piece_room *room);
 

@@ -4,10 +4,17 @@
  * back every 20 ms and lets Python run its handlers. A call that has begun to write to
  * a visible target is left to finish for half a second, so that in practice a target is
  * changed wholly or not at all.
+ *
+ * A daemon thread that asks for the GIL when the interpreter ends does not get it back:
+ * CPython ends the thread there and then, and `leave` is the last that is heard of it.
  */
 #include "python/core.h"
 
+#include <pthread.h>
 #include <time.h>
+
+#include "base/pool.h"
+#include "ops/run.h"
 
 enum {
     /* Bytes below which a call ends within about 5 us: not worth the 30 ns of releasing
@@ -18,6 +25,7 @@ static const double LISTEN_SECONDS = 0.02;
 static const double FINISH_SECONDS = 0.5;
 
 typedef struct {
+    ps_run *run;
     PyThreadState *thread;
     double start, heard;
 } ear;
@@ -30,6 +38,14 @@ now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
+/* The thread ends here: others must not go on with what lies on its stack. */
+static void
+leave(void *run)
+{
+    ps_run_fail(run, PS_INTERRUPTED);
+    ps_leave_job();
+}
+
 static bool
 interrupted(void *argument, bool has_written)
 {
@@ -39,9 +55,12 @@ interrupted(void *argument, bool has_written)
         (has_written && time - listener->start < FINISH_SECONDS)) {
         return false;
     }
+    bool stops;
+    pthread_cleanup_push(leave, listener->run);
     PyEval_RestoreThread(listener->thread);
-    const bool stops = PyErr_CheckSignals() != 0;
+    stops = PyErr_CheckSignals() != 0;
     listener->thread = PyEval_SaveThread();
+    pthread_cleanup_pop(0);
     listener->heard = now();
     return stops;
 }
@@ -58,7 +77,7 @@ ps_run_op(ps_state *state, ps_op_fn op, void *call, int64_t nbytes)
         return ps_fail(PS_INTERRUPTED);
     }
     const double start = now();
-    ear listener = {NULL, start, start};
+    ear listener = {&run, NULL, start, start};
     run.interrupted = interrupted;
     run.argument = &listener;
     listener.thread = PyEval_SaveThread();

@@ -7,6 +7,7 @@ by an alarm and shows as a signal in the exit status.
 
 import multiprocessing
 import os
+import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -204,6 +205,71 @@ def exits():
         assert os.waitpid(child, 0)[1] == 0
 
 
+N = 1 << 22
+MANY = np.arange(N)
+PLACES = MANY * 7919 % N
+NUMBERS = MANY.astype(">f4")
+MASK = MANY % 3 == 0
+FEW_ROWS = np.zeros((40, 1 << 14), np.float32)
+REPEATED = np.broadcast_to(np.float32(1), (N // 40, 1 << 14))
+
+
+def add_in_place():
+    """Long enough for a call that has written to hear of signals."""
+    a = FEW_ROWS.copy()
+    ps.add_at(a, np.arange(len(REPEATED)) % 40, REPEATED, axis=0)
+    return a
+
+
+# Calls of some 50 ms and more, since signals are heard every 20.
+LONG_CALLS = {
+    "where": lambda: ps.where(NUMBERS, NUMBERS, -1.0),
+    "scatter_where": lambda: ps.scatter_where(NUMBERS, MASK, NUMBERS, op="add"),
+    "gather": lambda: ps.gather(NUMBERS.reshape(-1, 2), PLACES // 2),
+    "gather, filled": lambda: ps.gather(NUMBERS, PLACES + 9, mode="fill"),
+    "gather_where": lambda: ps.gather_where(NUMBERS, NUMBERS > 5),
+    "argwhere": lambda: ps.argwhere(NUMBERS.reshape(8, -1, 64)),
+    "count_nonzero": lambda: ps.count_nonzero(NUMBERS.reshape(8, -1, 64), axis=1),
+    "scatter, elements": lambda: ps.scatter(
+        np.zeros(N), PLACES, NUMBERS, op="add", mode="clip"
+    ),
+    "scatter, a partition": lambda: ps.scatter(np.zeros(N), PLACES, 1.0 * MANY),
+    "scatter, rows": lambda: ps.scatter(FEW_ROWS, MANY[:40_000] % 40, 1, op="add"),
+    "scatter, a stage": lambda: ps.scatter(np.zeros(N), PLACES, NUMBERS, op="mean"),
+    "in place": add_in_place,
+    "segments": lambda: ps.segment_sum(NUMBERS, offsets=np.arange(0, N + 1, 8)),
+    "segments by ids": lambda: ps.segment_max(NUMBERS, PLACES // 8, N // 8),
+}
+
+
+def in_a_handler(name):
+    """A signal handler forks; both processes end the call with the right answer."""
+    parent, children = os.getpid(), []
+    call = LONG_CALLS[name]
+    with ps.num_threads(1):
+        expected = call()
+
+    def handler(number, frame):
+        child = os.fork()
+        if child:
+            children.append(child)
+
+    signal.signal(signal.SIGALRM, handler)
+    with ps.num_threads(3):
+        for turn in range(3):
+            signal.setitimer(signal.ITIMER_REAL, 0.001 + 0.015 * turn)
+            right = False
+            try:
+                right = np.array_equal(call(), expected)
+            finally:
+                if os.getpid() != parent:
+                    os._exit(0 if right else 1)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            assert right
+    statuses = [os.waitpid(child, 0)[1] for child in children]
+    assert children and not any(statuses), statuses
+
+
 QUIET = (
     parent_serial,
     parent_parallel,
@@ -225,7 +291,13 @@ def all_cases():
         yield case(moment.__name__, "ok", moment)
 
 
-GROUPS = {"fork": all_cases}
+def handler_cases():
+    """Each family as a case of its own."""
+    for name in LONG_CALLS:
+        yield case(name, "ok", in_a_handler, name)
+
+
+GROUPS = {"fork": all_cases, "handlers": handler_cases}
 
 if __name__ == "__main__":
     run_group(GROUPS)
