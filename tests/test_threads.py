@@ -481,6 +481,12 @@ def test_arrays_rewritten_meanwhile():
 
 @ON_PURPOSE
 @pytest.mark.slow
+def test_arrays_exchanged_meanwhile():
+    assert children("race_cases", "swaps", seconds=200) == ""
+
+
+@ON_PURPOSE
+@pytest.mark.slow
 def test_masks_rewritten_meanwhile():
     assert children("race_cases", "mask races", seconds=100) == ""
 

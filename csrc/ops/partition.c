@@ -8,9 +8,11 @@
  * kept between calls; a target of 80 MB is walked once for each 4 Mi pairs, which costs
  * a fifth of what the misses would.
  *
- * Safety: another thread may rewrite the index between count and distribute. The
- * cursors then end elsewhere, which is noticed before anything is applied; the work
- * memory has room for a whole part behind its end, so the strays stay inside it.
+ * Safety: another thread may rewrite the index between count and distribute. A cursor
+ * then ends elsewhere, which is noticed before anything is applied: each part has a
+ * cursor for each bin, and where all of them end as the count said, every pair between
+ * start and end has been written, once, by the part that it belongs to. The work memory
+ * has room for a whole part behind its end, so strays stay inside it.
  * The comments above name the steps; the functions below are those steps in order.
  */
 #include "ops/partition.h"
@@ -103,7 +105,13 @@ distribute_part(void *context, int64_t part)
     }
 }
 
-/* Counts become starts: bins in order, within a bin the parts in order. */
+static int64_t
+n_cursors(const ps_partition *work)
+{
+    return work->n_parts * work->bins.n_bins;
+}
+
+/* Counts become starts and stops: bins in order, within a bin the parts in order. */
 static void
 place_bins(ps_partition *work)
 {
@@ -111,27 +119,22 @@ place_bins(ps_partition *work)
     for (int64_t bin = 0; bin < work->bins.n_bins; bin++) {
         work->start[bin] = at;
         for (int part = 0; part < work->n_parts; part++) {
-            int64_t *const cursor = &work->cursor[part * work->bins.n_bins + bin];
-            const int64_t count = *cursor;
-            *cursor = at;
+            const int64_t number = part * work->bins.n_bins + bin;
+            const int64_t count = work->cursor[number];
+            work->cursor[number] = at;
             at += count;
+            work->stop[number] = at;
         }
     }
     work->start[work->bins.n_bins] = at;
 }
 
-/* Does every cursor stand where the next part, or the next bin, started? */
+/* Has every part put into every bin what it had counted there? */
 static bool
 is_complete(const ps_partition *work)
 {
-    const int64_t n_bins = work->bins.n_bins;
-    const int64_t *const last = work->cursor + (work->n_parts - 1) * n_bins;
-    for (int64_t bin = 0; bin < n_bins; bin++) {
-        if (last[bin] != work->start[bin + 1]) {
-            return false;
-        }
-    }
-    return true;
+    return memcmp(work->cursor, work->stop,
+                  (size_t)n_cursors(work) * sizeof(int64_t)) == 0;
 }
 
 static void
@@ -198,7 +201,7 @@ ps_open_partition(const ps_ready_call *ready, ps_bins bins, ps_partition *work)
     work->segment = ps_min(ready->call->address.n, SEGMENT);
     const int64_t n_groups = (int64_t)GROUPS * work->n_parts;
     const int64_t n_pairs = work->segment + work->segment / work->n_parts + 1;
-    const int64_t tables = (work->n_parts + 1) * (bins.n_bins + 1) * 8;
+    const int64_t tables = (2 * n_cursors(work) + bins.n_bins + 1) * 8;
     const int64_t rooms = n_groups * (int64_t)sizeof(ps_list_room);
     work->nbytes = tables + rooms + n_pairs * (4 + work->payload) + 8;
     work->block = ps_scratch_get(work->nbytes);
@@ -206,7 +209,8 @@ ps_open_partition(const ps_ready_call *ready, ps_bins bins, ps_partition *work)
         return false;
     }
     work->cursor = (int64_t *)work->block;
-    work->start = work->cursor + work->n_parts * bins.n_bins;
+    work->stop = work->cursor + n_cursors(work);
+    work->start = work->stop + n_cursors(work);
     work->rooms = (ps_list_room *)(work->block + tables);
     work->carried = work->block + tables + rooms;
     work->offset = (uint32_t *)(work->carried + n_pairs * work->payload);

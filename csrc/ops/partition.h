@@ -13,6 +13,7 @@ typedef struct {
     int n_parts;
     int64_t payload; /* bytes carried beside an offset */
     int64_t *cursor; /* [n_parts][n_bins]: counts, then where the next pair goes */
+    int64_t *stop;   /* [n_parts][n_bins]: where the cursor has to end */
     int64_t *start;  /* [n_bins + 1]: where a bin starts */
     uint32_t *offset;
     char *carried;       /* values, or source numbers as uint32_t */

@@ -260,6 +260,51 @@ def shared_target():
     assert not memory.any()
 
 
+class Swapper(Meddler):
+    """A thread that takes no rest: a part of an array is one thing, then another."""
+
+    def run(self):
+        while not self.stop.is_set():
+            self.array[:] = self.bad
+            self.array[:] = self.good
+
+
+def for_a_while(call, seconds=1.5):
+    """Repeat a call for so long, whatever a rewritten index may raise."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        tolerated(call)
+
+
+def swapped_partition(width, dtype):
+    """Valid places that are exchanged: elements that neither version names stay.
+
+    The first part of the index alone changes, so the other parts find what they have
+    counted; calls of our own between leave foreign places in the work memory.
+    """
+    size, entries = 1 << 19, 1 << 18
+    good = 4 * np.random.default_rng(0).integers(0, size // 4, entries)
+    index, others = good.copy(), good + 1
+    part = index[: entries // 4]
+    values = np.ones((entries, width), dtype)
+    a = np.zeros((size, width), dtype)
+
+    def call():
+        ps.add_at(np.zeros_like(a), others, values, axis=0)
+        ps.add_at(a, index, values, axis=0)
+
+    with Swapper(part, part.copy(), part // 8 * 4):
+        for_a_while(call)
+    assert not a.reshape(-1, 4, width)[:, 1:].any(), "an element was written unnamed"
+
+
+def swaps():
+    """Arguments that other threads exchange for others as good, without a rest."""
+    for width, dtype in ((1, "f8"), (1, "f4"), (4, "f4")):
+        call = (forced, "partition", 2, swapped_partition, width, dtype)
+        yield case(f"partition {width} {dtype}", "ok", *call)
+
+
 def races():
     """Each function and kind of index."""
     by_axis = partial(ps.add_at, axis=0)
@@ -291,6 +336,7 @@ GROUPS = {
     "races": races,
     "races by algorithm": races_by_algorithm,
     "mask races": mask_races,
+    "swaps": swaps,
 }
 
 if __name__ == "__main__":
