@@ -413,6 +413,8 @@ def test_where_never_enlarges(name, library):
         with pytest.raises(ValueError, match=says):
             gather(a + 1, index, out=out, **options)
     assert not a.any() and not out.any()
+
+
 # In place, with few entries of which the last one is out of bounds, between rows that
 # lie apart in memory, so that a thread may be given some of them.
 LAST_IS_BAD = {
