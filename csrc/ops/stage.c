@@ -517,16 +517,22 @@ run_on_rows(stage *work)
     return status;
 }
 
-/* Complex sums are compensated part by part: one more row axis of two real numbers. */
+/* Complex sums are compensated part by part: one more row axis of two real numbers.
+ * There is room for it, since axes of length 1 go: 63 longer ones have more elements
+ * than 64 bits count. */
 static void
 view_as_parts(ps_scatter_call *call, int64_t *shape, int64_t *target_strides,
               int64_t *value_strides)
 {
-    const int ndim = call->rows.ndim;
-    const size_t nbytes = (size_t)ndim * sizeof(int64_t);
-    memcpy(shape, call->rows.shape, nbytes);
-    memcpy(target_strides, call->rows.target_strides, nbytes);
-    memcpy(value_strides, call->rows.value_strides, nbytes);
+    const ps_rows *const rows = &call->rows;
+    int ndim = 0;
+    for (int i = 0; i < rows->ndim; i++) {
+        if (rows->shape[i] != 1) {
+            shape[ndim] = rows->shape[i];
+            target_strides[ndim] = rows->target_strides[i];
+            value_strides[ndim++] = rows->value_strides[i];
+        }
+    }
     call->target.itemsize /= 2;
     call->values.itemsize /= 2;
     shape[ndim] = 2;
@@ -553,8 +559,7 @@ run_slots(stage *work)
 ps_status
 ps_run_stage(const ps_scatter_call *call, ps_run *run)
 {
-    int64_t shape[PS_MAX_DIMS + 1], target_strides[PS_MAX_DIMS + 1],
-            value_strides[PS_MAX_DIMS + 1];
+    int64_t shape[PS_MAX_DIMS], target_strides[PS_MAX_DIMS], value_strides[PS_MAX_DIMS];
     ps_scatter_call parts = *call;
     const bool is_float = ps_dtype_kind[call->accumulator] == PS_KIND_FLOAT ||
                           ps_dtype_kind[call->accumulator] == PS_KIND_COMPLEX;

@@ -208,6 +208,26 @@ def many_axes():
     yield case("flat 64", "ok", ps.gather, a, [0, 0], axis=None, result=[1.0, 1])
 
 
+def parts():
+    """Complex sums that are compensated take one axis more."""
+    none, exact = np.zeros(0, int), {"op": "add", "compensated": True}
+    for dtype in ("c8", "c16"):
+        for shape in ((1,) * 64, (1,) * 60 + (2, 1, 3, 1), (2, 3) + (1,) * 62):
+            a = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+            done, name = a * (2 + 1j), f"{dtype} {shape[:2]} {shape[-2:]}"
+            for label, add in {
+                "scatter_nd": partial(ps.scatter_nd, a, none, a * (1 + 1j)),
+                "scatter_at": partial(ps.scatter_at, a, (), a * (1 + 1j)),
+                "scatter": partial(ps.scatter, a, range(shape[0]), a * (1 + 1j)),
+            }.items():
+                yield case(f"{label} {name}", "ok", add, result=done, **exact)
+                means = {**exact, "op": "mean", "include_self": False}
+                yield case(f"{label} {name}", "ok", add, result=a * (1 + 1j), **means)
+                turned = np.asfortranarray(a)
+                call = (add.func, turned, *add.args[1:])
+                yield case(name, "ok", *call, out=turned, result=done, **exact)
+
+
 def axes():
     """Numbers that name no axis."""
     a = np.zeros((2, 3))
@@ -304,6 +324,7 @@ GROUPS = {
     "size beyond 32 bits": beyond_32_bits,
     "size many updates": many_updates,
     "size many axes": many_axes,
+    "size many axes of parts": parts,
     "size axes": axes,
     "size batch_dims": batch_dims,
     "size depths": depths,
