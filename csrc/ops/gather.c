@@ -231,7 +231,7 @@ ps_gather(ps_gather_call *call, ps_run *run)
     if (!ps_count(call->rows.ndim, call->rows.shape, &row_count)) {
         return ps_fail(PS_TOO_LARGE);
     }
-    if (call->address.n == 0 || row_count == 0) {
+    if (call->address.n == 0 || row_count == 0 || call->source.itemsize == 0) {
         return ps_address_check(&call->address, run);
     }
     const bool checks_first = !call->is_private;

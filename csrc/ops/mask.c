@@ -199,7 +199,7 @@ static bool
 lies_across(const ps_mask_source *source, int64_t n)
 {
     if (source->ndim != 2 || source->shape[1] > MOST_COLUMNS ||
-        n < LEAST_ROWS * source->shape[1]) {
+        n < LEAST_ROWS * ps_max(1, source->shape[1])) {
         return false;
     }
     const int64_t row_step = source->strides[0], step = source->strides[1];

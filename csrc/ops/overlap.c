@@ -64,7 +64,7 @@ ps_may_self_overlap(int ndim, const int64_t *shape, const int64_t *strides,
     int64_t below[PS_MAX_DIMS + 1];
     int n = 0;
     for (int i = 0; i < ndim; i++) {
-        if (shape[i] == 0) {
+        if (shape[i] == 0 || itemsize == 0) {
             return false;
         }
         if (shape[i] == 1) {
@@ -89,5 +89,5 @@ ps_may_self_overlap(int ndim, const int64_t *shape, const int64_t *strides,
         below[i + 1] = below[i] + axes[i].reach;
     }
     int steps = 0;
-    return !nests && itemsize > 0 && search(axes, below, n, 0, false, itemsize, &steps);
+    return !nests && search(axes, below, n, 0, false, itemsize, &steps);
 }

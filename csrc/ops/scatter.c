@@ -161,8 +161,8 @@ ps_scatter(ps_scatter_call *call, ps_run *run)
     if (!ps_count(call->rows.ndim, call->rows.shape, &row_count)) {
         return ps_fail(PS_TOO_LARGE);
     }
-    if (call->address.n == 0 || row_count == 0) {
-        return ps_address_check(&call->address, run);
+    if (call->address.n == 0 || row_count == 0 || call->target.itemsize == 0) {
+        return ps_address_check(&call->address, run); /* nothing to move */
     }
     call->is_one_list = !call->target.is_private && is_one_list(call, row_count);
     if (call->target.is_private || call->is_one_list) {

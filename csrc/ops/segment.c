@@ -130,7 +130,7 @@ fold(piece *p, int64_t first, const int64_t *start, const int64_t *stop, int64_t
     else {
         kernels->segment_rows[call->op][call->type](out, values, &segments);
     }
-    p->unheard += p->filled * ready->raw_nbytes + n * ready->packed_nbytes;
+    p->unheard += p->filled * ps_max(1, ready->raw_nbytes) + n * ready->packed_nbytes;
     p->continues = false;
     if (p->unheard < STRETCH_BYTES) {
         return true;
@@ -365,7 +365,8 @@ choose_kind(const ps_segment_call *call)
     return is_ready && is_dense && call->gather.data == NULL ? PLAIN : PACKED;
 }
 
-/* Whole blocks of the tree for single elements. */
+/* Whole blocks of the tree for single elements. Rows of no elements have no bytes; what
+ * names them is still checked. */
 static int64_t
 choose_capacity(const ready_segment *ready)
 {
@@ -374,11 +375,11 @@ choose_capacity(const ready_segment *ready)
     }
     switch (ready->kind) {
         case PLAIN:
-            return ps_max(1, STRETCH_BYTES / ready->raw_nbytes);
+            return ps_max(1, STRETCH_BYTES / ps_max(1, ready->raw_nbytes));
         case LISTED_ROWS:
             return LISTED;
         default:
-            return ps_max(1, PACKED_BYTES / ready->packed_nbytes);
+            return ps_max(1, PACKED_BYTES / ps_max(1, ready->packed_nbytes));
     }
 }
 
@@ -391,10 +392,10 @@ ps_segment(ps_segment_call *call, ps_run *run)
                            .raw_nbytes = call->width * call->itemsize,
                            .packed_nbytes = call->width * ps_dtype_size[call->type]};
     int64_t nbytes;
-    ready.capacity = choose_capacity(&ready);
-    if (call->n_segments == 0 || call->width == 0) {
+    if (call->n_segments == 0) {
         return PS_SUCCESS;
     }
+    ready.capacity = choose_capacity(&ready);
     if (!ps_multiply(ready.raw_nbytes, call->n_entries, &nbytes)) {
         return ps_fail(PS_TOO_LARGE);
     }

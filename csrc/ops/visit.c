@@ -63,7 +63,7 @@ visit_all(ps_visit_call *call, ps_run *run, visit_fn visit)
                                           ids->size);
             call->n_bad += visit(call, true, (const char *)row, first, n);
         }
-        unheard += n * call->width;
+        unheard += n * ps_max(1, call->width);
         if (unheard >= STRETCH) {
             unheard = 0;
             if (ps_run_stops(run)) {

@@ -13,6 +13,7 @@ from tests.isolated import (
     corpus_sizes,
     corpus_targets,
     corpus_values,
+    corpus_zeros,
     harness,
 )
 
@@ -26,6 +27,7 @@ GROUPS = {
     **corpus_history.GROUPS,
     **corpus_masks.GROUPS,
     **corpus_segments.GROUPS,
+    **corpus_zeros.GROUPS,
 }
 
 if __name__ == "__main__":
