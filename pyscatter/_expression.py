@@ -10,6 +10,8 @@ import operator
 
 import numpy as np
 
+from pyscatter._refusals import index_trouble
+
 
 class _OwnAxis:
     """An index array over a new axis of length 1: what a 0-d mask means."""
@@ -39,7 +41,7 @@ def _as_item(item):
         return item
     if not isinstance(item, (np.ndarray, np.generic, list, tuple, bool)):
         try:
-            return operator.index(item)
+            item = operator.index(item)
         except TypeError:
             pass
     if isinstance(item, np.ma.MaskedArray):
@@ -50,9 +52,9 @@ def _as_item(item):
     if array.dtype.kind not in "biu":
         raise IndexError(
             "only integers, slices (`:`), ellipsis (`...`), None and integer or "
-            f"boolean arrays are valid indices, not dtype {array.dtype}"
+            f"boolean arrays are valid indices; one {index_trouble(item, array, '')}"
         )
-    return array
+    return item if type(item) is int else array
 
 
 def _axes_of(item):

@@ -99,7 +99,10 @@ def _floats(values):
 def _refuse(kinds, dtype):
     if kinds:
         names = ", ".join(sorted(kind.__name__ for kind in kinds))
-        raise TypeError(f"cannot scatter values of type {names} into dtype {dtype}")
+        raise TypeError(
+            f"cannot cast Python numbers of type {names} to dtype {dtype} (convert "
+            'them first, or pass casting="unsafe" to a function that takes it)'
+        )
 
 
 def _integers(values, dtype):

@@ -221,11 +221,27 @@ document(
 )
 
 
-def _check_choice(f2, fill_value, derivative):
+def _check_choice(f1, f2, fill_value, derivative):
     if (f2 is None) == (fill_value is None):
         raise TypeError("apply_where() takes exactly one of f2 and fill_value")
-    if derivative is not None and not callable(derivative):
-        raise TypeError(f"derivative must be callable or None, got {derivative!r}")
+    if not callable(f1):
+        raise TypeError(f"f1 must be callable, got {f1!r}")
+    for name, function in (("f2", f2), ("derivative", derivative)):
+        if function is not None and not callable(function):
+            raise TypeError(f"{name} must be callable or None, got {function!r}")
+
+
+def _call(name, function, arrays, mask):
+    """Return what a function makes of selected elements: one for each, or a scalar."""
+    packed = [gather_where(array, mask) for array in arrays]
+    result = np.asarray(function(*packed))
+    count = int(np.count_nonzero(mask))
+    if result.shape not in ((), (count,)):
+        raise ValueError(
+            f"{name} returned shape {result.shape}; expected ({count},), one for each "
+            "of its elements, or a scalar"
+        )
+    return result
 
 
 def apply_where(cond, args, f1, f2=None, *, fill_value=None, derivative=None):
@@ -261,9 +277,9 @@ def apply_where(cond, args, f1, f2=None, *, fill_value=None, derivative=None):
     Raises
     ------
     ValueError
-        Shapes that do not broadcast.
+        Shapes that do not broadcast; a function that returns another number of values.
     TypeError
-        Both or none of `f2` and `fill_value`; a derivative that cannot be called; a
+        Both or none of `f2` and `fill_value`; a function that cannot be called; a
         masked array.
 
     Notes
@@ -290,7 +306,7 @@ def apply_where(cond, args, f1, f2=None, *, fill_value=None, derivative=None):
     >>> ps.apply_where(x != 0, (8.0, x), np.divide, fill_value=-1.0)
     array([ 8., -1.,  2.])
     """
-    _check_choice(f2, fill_value, derivative)
+    _check_choice(f1, f2, fill_value, derivative)
     args = args if isinstance(args, tuple) else (args,)
     condition = where(cond, True, False)
     arrays = [condition, *(as_plain(array, "args") for array in args)]
@@ -302,13 +318,13 @@ def apply_where(cond, args, f1, f2=None, *, fill_value=None, derivative=None):
     shape = np.broadcast_shapes(*(array.shape for array in arrays + fills))
     mask, *arrays = (spread(array, shape or (1,)) for array in arrays)
 
-    chosen = np.asarray(f1(*(gather_where(array, mask) for array in arrays)))
+    chosen = _call("f1", f1, arrays, mask)
     if f2 is None:
         other = fills[0] if fills else fill_value
         result = np.empty(mask.shape, promoted(chosen, other))
         scatter_where(result, ~mask, other, out=result)
     else:
-        other = np.asarray(f2(*(gather_where(array, ~mask) for array in arrays)))
+        other = _call("f2", f2, arrays, ~mask)
         result = np.empty(mask.shape, promoted(chosen, other))
         scatter_where(result, ~mask, other, packed=True, out=result)
     scatter_where(result, mask, chosen, packed=True, out=result)

@@ -48,8 +48,9 @@ ps_parse(const ps_state *state, const ps_signature *signature, PyObject *const *
 {
     if (n_args > signature->n_positional) {
         PyErr_Format(PyExc_TypeError,
-                     "%s() takes at most %d positional arguments (%zd given)",
-                     signature->function, signature->n_positional, n_args);
+                     "%s() takes at most %d positional argument%s (%zd given)",
+                     signature->function, signature->n_positional,
+                     signature->n_positional == 1 ? "" : "s", n_args);
         return -1;
     }
     for (int i = 0; i < signature->n_names; i++) {

@@ -114,8 +114,7 @@ ps_require_array(ps_state *state, PyObject *object, const char *name)
     }
     if (!PyArray_Check(object)) {
         PyErr_Format(PyExc_TypeError,
-                     "'%s' must be a NumPy array to be changed in place, "
-                     "got %.200s",
+                     "'%s' must be a NumPy array, since it is written to; got %.200s",
                      name, Py_TYPE(object)->tp_name);
         return -1;
     }
@@ -309,9 +308,13 @@ ps_as_mask(ps_state *state, PyObject *object)
     if (mask == NULL || PyArray_ISBOOL(mask)) {
         return mask;
     }
-    PyErr_Format(PyExc_TypeError,
-                 "'mask' has dtype %S; expected bool (compare first, as in mask != 0)",
-                 (PyObject *)PyArray_DESCR(mask));
+    const char *const advice =
+            PyArray_ISINTEGER(mask)  ? " (compare first, as in mask != 0; positions go "
+                                       "through scatter and gather)"
+            : PyArray_ISNUMBER(mask) ? " (compare first, as in mask != 0)"
+                                     : "";
+    PyErr_Format(PyExc_TypeError, "'mask' has dtype %S; expected bool%s",
+                 (PyObject *)PyArray_DESCR(mask), advice);
     Py_DECREF(mask);
     return NULL;
 }

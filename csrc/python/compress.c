@@ -239,7 +239,9 @@ ps_py_gather_where(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
     }
     work.axis = slot[2] != NULL ? slot[2] : Py_None;
     work.out = slot[3] != NULL ? slot[3] : Py_None;
-    if (work.out != Py_None && ps_require_array(work.state, work.out, "out") < 0) {
+    int axis;
+    if ((work.axis != Py_None && ps_to_int(work.axis, "axis", &axis) < 0) ||
+        (work.out != Py_None && ps_require_array(work.state, work.out, "out") < 0)) {
         return NULL;
     }
     work.a = ps_as_array(work.state, slot[0], "a");

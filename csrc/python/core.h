@@ -39,7 +39,8 @@
     X(gather_masked, "pyscatter._masks")       \
     X(where_by_numpy, "pyscatter._masks")      \
     X(promoted, "pyscatter._masks")            \
-    X(truth_of, "pyscatter._objects")
+    X(truth_of, "pyscatter._objects")          \
+    X(index_trouble, "pyscatter._refusals")
 
 /* clang-format on */
 

@@ -120,6 +120,9 @@ static int
 fill_axis_form(ps_state *state, const ps_where_args *where, PyArrayObject *array,
                ps_request *request)
 {
+    if (where->name != NULL) {
+        request->index_name = where->name;
+    }
     if (ps_to_int(where->batch_dims, "batch_dims", &request->batch_dims) < 0 ||
         check_batch_dims(where, request->batch_dims, array) < 0 ||
         place_axis(state, where, array, request->batch_dims, request) < 0 ||
@@ -135,6 +138,15 @@ fill_along_form(ps_state *state, const ps_where_args *where, PyArrayObject *arra
 {
     if (place_axis(state, where, array, -1, request) < 0 ||
         ps_add_index(state, request, where->index) < 0) {
+        return -1;
+    }
+    if (where->axis == Py_None && PyArray_NDIM(request->index[0]) != 1) {
+        PyErr_Format(
+                PyExc_ValueError,
+                "axis=None takes 'a' as flat, so 'index' must have one dimension, not "
+                "%d (use gather or scatter, which take an index of any shape with "
+                "axis=None)",
+                PyArray_NDIM(request->index[0]));
         return -1;
     }
     request->is_along = true;

@@ -310,7 +310,7 @@ warn_of_zeros(scatter_work *work, ps_scatter_call *call, int64_t nbytes)
 }
 
 static const char *
-shape_formula(enum ps_form form)
+shape_formula(const ps_where_args *where)
 {
     static const char *const formulas[] = {
             [PS_FORM_AXIS] =
@@ -320,7 +320,7 @@ shape_formula(enum ps_form form)
                     "indices.shape[:-1] + a.shape[batch_dims + indices.shape[-1]:]",
             [PS_FORM_AT] = "a[indices].shape",
             [PS_FORM_WHERE] = "a.shape (one value for each true: packed=True)"};
-    return formulas[form];
+    return where->axis == Py_None ? "index.shape" : formulas[where->form];
 }
 
 static int64_t
@@ -385,7 +385,7 @@ run_on_target(scatter_work *work, PyObject *values)
     }
     if (ps_open_request(request, work->options.mode) < 0 ||
         ps_broadcast_values(&work->values, request->result_ndim, request->result_shape,
-                            shape_formula(work->where->form)) < 0) {
+                            shape_formula(work->where)) < 0) {
         return -1;
     }
     return run_work(work);
@@ -767,7 +767,8 @@ drop_in(PyObject *module, const ps_signature *signature, enum ps_op op,
     const ps_where_args where = {.form = is_axis_form ? PS_FORM_AXIS : PS_FORM_AT,
                                  .index = slot[1],
                                  .axis = is_axis_form ? slot[3] : NULL,
-                                 .mask = slot[5]};
+                                 .mask = slot[5],
+                                 .name = "indices"};
     work.where = &where;
     work.options = default_options;
     work.options.op = op;

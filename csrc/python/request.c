@@ -36,25 +36,21 @@ ps_close_request(ps_request *request)
     PyMem_Free(request->block);
 }
 
-/* An empty list or an empty float array is an empty index; other non-integers are not.
- */
-static int
-check_index_dtype(const ps_request *request, PyArrayObject *index)
+/* A helper says what `object`, which became `index`, is instead of integers. */
+static void
+refuse_index(ps_state *state, const ps_request *request, PyObject *object,
+             PyArrayObject *index)
 {
-    if (ps_index_type_of(index) >= 0) {
-        return 0;
+    PyObject *const helper = ps_get_helper(state, PS_HELPER_index_trouble);
+    PyObject *const trouble =
+            helper == NULL ? NULL : PyObject_CallFunction(helper, "OO", object, index);
+    if (trouble != NULL) {
+        PyErr_Format(PyExc_TypeError, "'%s' %S", request->index_name, trouble);
+        Py_DECREF(trouble);
     }
-    const char *const advice = PyArray_ISBOOL(index)
-                                       ? "expected integers (a mask goes through "
-                                         "np.flatnonzero, or scatter_at)"
-                                       : "expected integers (use .astype(np.intp) if "
-                                         "the values are whole)";
-    PyErr_Format(PyExc_TypeError, "'%s' has dtype %S; %s", request->index_name,
-                 (PyObject *)PyArray_DESCR(index), advice);
-    return -1;
 }
 
-/* `object` as an array of integers; a new reference. */
+/* `object` as an array of integers, as which an empty list counts; a new reference. */
 static PyArrayObject *
 as_index(ps_state *state, ps_request *request, PyObject *object)
 {
@@ -68,7 +64,8 @@ as_index(ps_state *state, ps_request *request, PyObject *object)
                 index, PyArray_DescrFromType(NPY_INTP), 0);
         Py_SETREF(index, empty);
     }
-    if (index != NULL && check_index_dtype(request, index) < 0) {
+    if (index != NULL && ps_index_type_of(index) < 0) {
+        refuse_index(state, request, object, index);
         Py_CLEAR(index);
     }
     return index;
@@ -199,8 +196,7 @@ link_along(ps_request *request)
     PyArrayObject *const view = request->view, *const index = request->index[0];
     const int ndim = PyArray_NDIM(view);
     if (PyArray_NDIM(index) != ndim) {
-        PyErr_Format(PyExc_ValueError,
-                     "'index' has %d dimensions; expected %d, as many as 'a'",
+        PyErr_Format(PyExc_ValueError, "'index' has ndim %d; expected %d, that of 'a'",
                      PyArray_NDIM(index), ndim);
         return -1;
     }

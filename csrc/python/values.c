@@ -45,8 +45,8 @@ refuse_scalar(PyObject *object, PyArrayObject *target)
 {
     PyErr_Format(
             PyExc_TypeError,
-            "cannot scatter %R into an array of dtype %S (pass casting=\"unsafe\" or "
-            "convert it first)",
+            "cannot cast %R to dtype %S (convert it first, or pass casting=\"unsafe\" "
+            "to a function that takes it)",
             object, (PyObject *)PyArray_DESCR(target));
     return -1;
 }
