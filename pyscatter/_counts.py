@@ -109,6 +109,7 @@ def _dtype_of(weights, dtype):
 
 def _target_of(out, shape, axis, others):
     """Return the view of `out` whose counted axis lies behind the others."""
+    out = as_plain(out, "out")
     if out.ndim == len(shape):
         target = np.moveaxis(out, axis, others)
         if target.shape == shape:

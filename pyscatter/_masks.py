@@ -42,6 +42,8 @@ def spread(array, shape):
 
 def where_by_numpy(condition, x, y, shape, dtype, casting):
     """Choose by two masked copies, which cast what is selected and nothing else."""
+    condition = np.asarray(condition)
+    x, y = (v if type(v) in WEAK_TYPES else np.asarray(v) for v in (x, y))
     if all(getattr(branch, "dtype", None) == dtype for branch in (x, y)):
         return np.array(np.where(condition, x, y), order="C", copy=None)
     mask = spread(_core.where(condition, True, False), shape)
@@ -60,15 +62,17 @@ def _places(mask, array):
 
 def packed_places(a, mask, values):
     """Return an index of the trues, of which `values` holds one each, or a scalar."""
+    mask = np.asarray(mask)
     if mask.ndim == 0:
         places, count = mask, int(_core.count_nonzero(mask))
     else:
         places = _places(mask, a)
         count = len(places[0])
     shape = (count, *a.shape[mask.ndim :])
-    if np.ndim(values) and np.shape(values) != shape:
+    own_shape = np.asarray(values).shape
+    if own_shape and own_shape != shape:
         raise ValueError(
-            f"values has shape {np.shape(values)}; the mask selects {count}, so "
+            f"values has shape {own_shape}; the mask selects {count}, so "
             f"packed=True expects {shape} or a scalar"
         )
     return places
@@ -106,6 +110,7 @@ def scatter_cast(a, mask, values, op, casting, out):
 
 def gather_masked(a, mask, axis, out):
     """Gather rows under a prefix, along an axis, objects, and items of odd sizes."""
+    a, mask = np.asarray(a), np.asarray(mask)
     if axis is None:
         if mask.ndim == 0:
             return _core.gather(a[np.newaxis], _core.flatnonzero(mask), out=out)

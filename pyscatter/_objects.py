@@ -95,7 +95,7 @@ def scatter_objects(
     result = result.reshape(a.shape)
     if out is None:
         return result
-    out[...] = result
+    np.asarray(out)[...] = result
     return out
 
 
@@ -112,7 +112,7 @@ def gather_objects(form, a, index, axis, batch_dims, where, mode, fill_value, ou
     if out is None:
         return result
     _check_object_out(out, result.shape, a.dtype)
-    out[...] = result
+    np.asarray(out)[...] = result
     return out
 
 
@@ -149,7 +149,7 @@ def scatter_flat(
         casting=casting,
         out=flat,
     )
-    out[...] = flat
+    np.asarray(out)[...] = flat
     return out
 
 
@@ -158,6 +158,7 @@ def truth_of(a):
 
     The copy holds its objects, so that their own code may do to `a` what it likes.
     """
+    a = np.asarray(a)
     truth = np.zeros(a.shape, bool)
     truth.reshape(-1)[np.flatnonzero(a.copy())] = True
     return truth

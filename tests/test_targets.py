@@ -95,6 +95,121 @@ def test_a_subclass_that_is_plain_memory_is_a_target(tmp_path):
     assert type(ps.gather(file, [0])) is np.ndarray
 
 
+class Willful(np.ndarray):
+    """A subclass whose own code nothing may run: its memory is all there is to it."""
+
+    is_armed = False
+
+    def _refuse(self, *args, **kwargs):
+        raise AssertionError("code of a subclass was run")
+
+    def __array_finalize__(self, other):
+        assert not Willful.is_armed, "a subclass was made"
+
+    __array_function__ = __array_ufunc__ = __array_wrap__ = _refuse
+    __getitem__ = __setitem__ = __iter__ = __len__ = __bool__ = _refuse
+    all = any = argmax = astype = copy = fill = flatten = max = min = nonzero = _refuse
+    ravel = repeat = reshape = resize = squeeze = sum = swapaxes = take = _refuse
+    tolist = transpose = view = _refuse
+
+
+SUBCLASSES = {
+    "recarray": np.recarray,
+    "matrix": np.matrix,  # makes two axes of whatever is taken from it
+    "willful": Willful,
+}
+ROWS = np.array([[0], [2]])
+PLACES = np.array([[0, 1], [1, 0], [2, 0]])
+FLAT = np.array([[0, 4, 5]])
+MASK = np.array([[True, False], [False, True], [True, True]])
+NEW = np.array([[7, 8]])
+SIX = np.arange(6).reshape(3, 2)
+
+# Calls with an array `a` of three rows and two columns; `of` makes others like it.
+WITH_SUBCLASSES = {
+    "scatter": lambda a, of: ps.scatter(a, of(ROWS), of(NEW), op="max", out=a),
+    "scatter a copy": lambda a, of: ps.scatter(a, of(ROWS), of(NEW)),
+    "under a mask": lambda a, of: ps.scatter(a, ROWS, 9, where=of(MASK[:1, :1])),
+    "flat": lambda a, of: ps.scatter(a, of(FLAT), 9, axis=None, out=a),
+    "a flat copy": lambda a, of: ps.scatter(a, of(FLAT), 9, axis=None),
+    "to another": lambda a, of: ps.scatter(SIX, of(FLAT), 9, axis=None, out=a),
+    "along": lambda a, of: ps.scatter_along_axis(a, of(PLACES % 2), of(NEW), out=a),
+    "along, flat": lambda a, of: ps.scatter_along_axis(a, FLAT[0], 9, None, out=a),
+    "nd": lambda a, of: ps.scatter_nd(a, of(PLACES), 9, op="add", out=a),
+    "at": lambda a, of: ps.scatter_at(a, (..., of(PLACES // 2), None), 9, out=a),
+    "at slices": lambda a, of: ps.scatter_at(a, (slice(1, None), None), 9, out=a),
+    "at a mask": lambda a, of: ps.scatter_at(a, of(MASK), 9, out=a),
+    "add_at": lambda a, of: ps.add_at(a, (slice(None), of(PLACES // 2)), 9),
+    "cast values": lambda a, of: ps.scatter(a, 0, of(NEW[0] / 2), casting="unsafe"),
+    "values of their target": lambda a, of: ps.scatter(a, [2, 1, 0], a, out=a),
+    "an index of its target": lambda a, of: ps.scatter(a, a, 1, axis=None, out=a),
+    "gather": lambda a, of: ps.gather(a, of(ROWS)),
+    "gather, flat": lambda a, of: ps.gather(a, of(FLAT), axis=None),
+    "gather along, flat": lambda a, of: ps.gather_along_axis(a, FLAT[0], None),
+    "gather nd": lambda a, of: ps.gather_nd(a, of(PLACES)),
+    "gather at": lambda a, of: ps.gather_at(a, (slice(1), None, of(PLACES // 2))),
+    "gather into": lambda a, of: ps.gather(SIX[0], of(PLACES // 2), out=a),
+    "gather into, cast": lambda a, of: ps.gather(np.int8([4, 5]), PLACES // 2, out=a),
+    "a plan": lambda a, of: ps.gather(a, ps.Plan(of(PLACES.T), 3)),
+    "where": lambda a, of: ps.where(of(MASK), a, of(-SIX)),
+    "where into": lambda a, of: ps.where(of(MASK), of(-SIX), 7, out=a),
+    "where by NumPy": lambda a, of: ps.where(
+        of(MASK), of(SIX.astype("U3")), a, dtype="U3", casting="unsafe"
+    ),
+    "scatter_where": lambda a, of: ps.scatter_where(a, of(MASK), of(-SIX), out=a),
+    "scatter_where, cast": lambda a, of: ps.scatter_where(
+        a, of(MASK), of(SIX / 0.5), casting="unsafe", out=a
+    ),
+    "scatter_where, packed": lambda a, of: ps.scatter_where(
+        a, MASK[:, 1], of(np.array([[7, 8], [9, 9]])), packed=True, out=a
+    ),
+    "gather_where": lambda a, of: ps.gather_where(a, of(MASK)),
+    "gather_where, rows": lambda a, of: ps.gather_where(a, MASK[:, 0]),
+    "gather_where along": lambda a, of: ps.gather_where(a, MASK[0], axis=1),
+    "nonzero": lambda a, of: ps.nonzero(a),
+    "nonzero of text": lambda a, of: ps.argwhere(of(np.array([["x", ""], ["", "y"]]))),
+    "count_nonzero": lambda a, of: ps.count_nonzero(a, axis=1),
+    "apply_where": lambda a, of: ps.apply_where(of(MASK), a, np.negative, np.square),
+    "bincount": lambda a, of: ps.bincount(SIX.reshape(3, 2) % 2, axis=1, out=a),
+    "objects": lambda a, of: ps.scatter(of(SIX.astype(object)), of(ROWS), "x"),
+    "objects into": lambda a, of: ps.scatter(
+        SIX.astype(object), of(ROWS), 5, out=of(SIX.astype(object))
+    ),
+    "objects of objects": lambda a, of: ps.gather(
+        of(SIX.astype(object)), of(FLAT), None
+    ),
+}
+
+
+def outcome_with(name, order, kind):
+    """What a call returns with arrays of a kind, and what is left of the first one."""
+    memory = np.array(np.arange(6).reshape(3, 2), order=order)
+
+    def of(array):
+        Willful.is_armed = False
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of np.matrix
+            made = array if kind is None else array.view(kind)
+        Willful.is_armed = True
+        return made
+
+    a = of(memory)
+    try:
+        result = WITH_SUBCLASSES[name](a, of)
+    finally:
+        Willful.is_armed = False
+    parts = result if isinstance(result, tuple) else (result,)
+    return result is a, [np.asarray(part).tolist() for part in parts], memory.tolist()
+
+
+@pytest.mark.parametrize("subclass", SUBCLASSES)
+@pytest.mark.parametrize("name", WITH_SUBCLASSES)
+def test_subclasses_are_plain_memory(name, subclass):
+    for order in "CF":
+        expected = outcome_with(name, order, None)
+        assert outcome_with(name, order, SUBCLASSES[subclass]) == expected
+
+
 def test_results_of_no_axes_are_arrays():
     for result in (
         ps.gather(np.arange(3), 1),

@@ -147,7 +147,7 @@ ps_as_array(ps_state *state, PyObject *object, const char *name)
         Py_INCREF(object);
         return (PyArrayObject *)object;
     }
-    return (PyArrayObject *)PyArray_FROM_O(object);
+    return (PyArrayObject *)PyArray_FROM_OF(object, NPY_ARRAY_ENSUREARRAY);
 }
 
 int
@@ -236,33 +236,6 @@ ps_check_out(ps_state *state, PyArrayObject *out, int ndim, const npy_intp *shap
         return -1;
     }
     return ps_storage_of(state, out, &unused) < 0 ? -1 : ps_require_writeable(out);
-}
-
-PyObject *
-ps_deliver(PyArrayObject *result, PyArrayObject *out)
-{
-    PyArray_Descr *const native =
-            PyArray_DescrNewByteorder(PyArray_DESCR(out), NPY_NATIVE);
-    if (native == NULL) {
-        return NULL;
-    }
-    PyArrayObject *ready = result;
-    if (PyArray_EquivTypes(native, PyArray_DESCR(result))) {
-        Py_INCREF((PyObject *)ready);
-        Py_DECREF(native);
-    }
-    else {
-        ready = (PyArrayObject *)PyArray_CastToType(result, native, 0);
-    }
-    const int status = ready != NULL ? PyArray_CopyInto(out, ready) : -1;
-    Py_XDECREF((PyObject *)ready);
-    if (status == 0) {
-        return Py_NewRef((PyObject *)out);
-    }
-    if (!PyErr_Occurred()) { /* NumPy's casts to objects forget to say so */
-        PyErr_NoMemory();
-    }
-    return NULL;
 }
 
 ps_view

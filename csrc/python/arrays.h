@@ -44,10 +44,6 @@ int ps_raise_shapes(PyObject *type, const char *format, int ndim, const npy_intp
 int ps_check_out(ps_state *state, PyArrayObject *out, int ndim, const npy_intp *shape,
                  PyArray_Descr *descr, NPY_CASTING casting);
 
-/* `out` receives `result`, of its shape. A cast is made before `out` is touched, since
- * it may warn, and a warning may be an error. A new reference to `out`, or NULL. */
-PyObject *ps_deliver(PyArrayObject *result, PyArrayObject *out);
-
 /* The array as the ops see it; it has to outlive the view. */
 ps_view ps_view_of(PyArrayObject *array, enum ps_dtype dtype);
 

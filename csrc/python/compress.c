@@ -10,6 +10,7 @@
 #include "ops/values.h"
 #include "python/args.h"
 #include "python/arrays.h"
+#include "python/copies.h"
 
 /* A call on its way. */
 typedef struct {

@@ -5,6 +5,7 @@
 
 #include "python/args.h"
 #include "python/arrays.h"
+#include "python/copies.h"
 #include "python/py_plan.h"
 
 const char *
@@ -72,7 +73,7 @@ place_axis(ps_state *state, const ps_where_args *where, PyArrayObject *array,
 {
     int axis = default_axis;
     if (where->axis == Py_None) {
-        request->view = (PyArrayObject *)PyArray_Ravel(array, NPY_CORDER);
+        request->view = ps_flat_of(array);
         request->first = 0;
         return request->view != NULL ? 0 : -1;
     }
@@ -209,11 +210,13 @@ fill_by_helper(ps_state *state, const ps_where_args *where, PyArrayObject *array
                ps_request *request)
 {
     PyObject *const helper = ps_get_helper(state, PS_HELPER_resolve);
+    PyArrayObject *const plain = helper != NULL ? ps_plain(array) : NULL;
     PyObject *const result =
-            helper == NULL ? NULL
-                           : PyObject_CallFunctionObjArgs(helper, (PyObject *)array,
-                                                          where->index, NULL);
+            plain == NULL ? NULL
+                          : PyObject_CallFunctionObjArgs(helper, (PyObject *)plain,
+                                                         where->index, NULL);
     PyObject *view, *arrays;
+    Py_XDECREF((PyObject *)plain);
     if (result == NULL) {
         return -1;
     }

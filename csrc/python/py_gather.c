@@ -12,6 +12,7 @@
 #include "ops/values.h"
 #include "python/args.h"
 #include "python/arrays.h"
+#include "python/copies.h"
 #include "python/forms.h"
 #include "python/py_plan.h"
 #include "python/values.h"
@@ -190,7 +191,7 @@ native_result(PyArrayObject *result)
         Py_DECREF(native);
         return Py_NewRef((PyObject *)result);
     }
-    return PyArray_CastToType(result, native, 0);
+    return (PyObject *)ps_cast_of(result, native);
 }
 
 /* out= that could not be written into receives a copy. */

@@ -14,6 +14,7 @@
 
 #include "python/args.h"
 #include "python/arrays.h"
+#include "python/copies.h"
 #include "python/request.h"
 
 typedef struct {
@@ -132,12 +133,12 @@ build_plan(ps_state *state, PyArrayObject *index, int64_t size, enum ps_mode mod
 static PyArrayObject *
 contiguous(PyArrayObject *array)
 {
+    if (PyArray_ISCARRAY_RO(array)) { /* aligned and native as well */
+        return ps_plain(array);
+    }
     PyArray_Descr *const native =
             PyArray_DescrNewByteorder(PyArray_DESCR(array), NPY_NATIVE);
-    return native == NULL ? NULL
-                          : (PyArrayObject *)PyArray_FromArray(
-                                    array, native,
-                                    NPY_ARRAY_CARRAY_RO | NPY_ARRAY_ENSUREARRAY);
+    return native != NULL ? ps_cast_of(array, native) : NULL;
 }
 
 static int
@@ -238,9 +239,7 @@ take_pickle(PyObject *args, int64_t *size, enum ps_mode *mode, bool *has_negativ
     if (ps_to_mode(item[2], false, mode) < 0) {
         return NULL;
     }
-    return (PyArrayObject *)PyArray_FromArray(
-            (PyArrayObject *)item[0], PyArray_DescrFromType(NPY_INT64),
-            NPY_ARRAY_CARRAY | NPY_ARRAY_ENSURECOPY | NPY_ARRAY_FORCECAST);
+    return ps_cast_of((PyArrayObject *)item[0], PyArray_DescrFromType(NPY_INT64));
 }
 
 static PyObject *

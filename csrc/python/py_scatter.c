@@ -15,6 +15,7 @@
 #include "kernels/kernels.h"
 #include "python/args.h"
 #include "python/arrays.h"
+#include "python/copies.h"
 #include "python/forms.h"
 #include "python/py_plan.h"
 #include "python/values.h"
@@ -174,7 +175,7 @@ fresh_copy(PyArrayObject *array, PyArray_Descr *descr)
     PyArrayObject *const copy = (PyArrayObject *)PyArray_NewFromDescr(
             &PyArray_Type, descr, PyArray_NDIM(array), PyArray_DIMS(array), NULL, NULL,
             0, NULL);
-    if (copy != NULL && PyArray_CopyInto(copy, array) < 0) {
+    if (copy != NULL && ps_copy_into(copy, array, true) < 0) {
         Py_DECREF(copy);
         return NULL;
     }

@@ -17,6 +17,7 @@
 #include "ops/values.h"
 #include "python/args.h"
 #include "python/arrays.h"
+#include "python/copies.h"
 
 /* An integer array of one axis in native order as an index of `size` rows; a new
  * reference, or NULL with an exception. */
@@ -111,7 +112,7 @@ open_values(ps_state *state, range_work *work, PyObject *object)
         nbytes *= PyArray_DIM(array, axis);
     }
     work->values = is_dense ? (PyArrayObject *)Py_NewRef(object)
-                            : (PyArrayObject *)PyArray_NewCopy(array, NPY_CORDER);
+                            : ps_copy_of(array, NPY_CORDER);
     if (work->values == NULL ||
         ps_storage_of(state, work->values, &call->dtype) != PS_STORED_NUMBERS) {
         if (!PyErr_Occurred()) {
@@ -273,7 +274,7 @@ open_groups(ps_state *state, group_work *work, PyObject *values, PyObject *ids,
 {
     ps_visit_call *const call = &work->call;
     work->values = (PyArrayObject *)PyArray_FROM_OF(
-            values, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_NOTSWAPPED);
+            values, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_ENSUREARRAY);
     work->ids = work->values != NULL ? open_index(ids, size, &call->ids, &work->stride)
                                      : NULL;
     if (work->ids == NULL) {
@@ -374,7 +375,7 @@ ps_py_sum_deviations(PyObject *module, PyObject *args)
         return NULL;
     }
     work.centre = (PyArrayObject *)PyArray_FROM_OF(
-            centre, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_NOTSWAPPED);
+            centre, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_ENSUREARRAY);
     if (work.centre == NULL) {
         return NULL;
     }

@@ -16,6 +16,7 @@
 #include "ops/values.h"
 #include "python/args.h"
 #include "python/arrays.h"
+#include "python/copies.h"
 #include "python/values.h"
 
 enum {

@@ -6,6 +6,7 @@
 #include "base/sizes.h"
 #include "ops/plan.h"
 #include "python/arrays.h"
+#include "python/copies.h"
 
 void
 ps_begin_request(ps_request *request)
@@ -60,8 +61,7 @@ as_index(ps_state *state, ps_request *request, PyObject *object)
     }
     if (!PyArray_Check(object) && PyArray_SIZE(index) == 0 &&
         ps_index_type_of(index) < 0) {
-        PyArrayObject *const empty = (PyArrayObject *)PyArray_CastToType(
-                index, PyArray_DescrFromType(NPY_INTP), 0);
+        PyArrayObject *const empty = ps_cast_of(index, PyArray_DescrFromType(NPY_INTP));
         Py_SETREF(index, empty);
     }
     if (index != NULL && ps_index_type_of(index) < 0) {
@@ -456,7 +456,7 @@ separate(PyArrayObject **array, PyArrayObject *target)
     if (!ps_extents_meet(*array, target)) {
         return 0;
     }
-    PyArrayObject *const copy = (PyArrayObject *)PyArray_NewCopy(*array, NPY_KEEPORDER);
+    PyArrayObject *const copy = ps_copy_of(*array, NPY_KEEPORDER);
     if (copy == NULL) {
         return -1;
     }

@@ -14,6 +14,7 @@
 #include "ops/values.h"
 #include "python/args.h"
 #include "python/arrays.h"
+#include "python/copies.h"
 
 static enum ps_kind
 kind_of(enum ps_dtype dtype)
@@ -243,8 +244,7 @@ ps_take_values(ps_state *state, PyObject *object, PyArrayObject *target,
     enum ps_dtype dtype = ps_dtype_of(state, PyArray_DESCR(values));
     if (!converts_in_kernels(dtype, work, values, target)) {
         PyArray_Descr *const descr = cast_target(state, work, target);
-        values = descr != NULL ? (PyArrayObject *)PyArray_CastToType(values, descr, 0)
-                               : NULL;
+        values = descr != NULL ? ps_cast_of(values, descr) : NULL;
         if (values == NULL) {
             return -1;
         }
@@ -299,8 +299,7 @@ ps_separate_values(ps_incoming *incoming, PyArrayObject *target)
     if (incoming->array == NULL || !ps_extents_meet(incoming->array, target)) {
         return 0;
     }
-    PyArrayObject *const copy =
-            (PyArrayObject *)PyArray_NewCopy(incoming->array, NPY_KEEPORDER);
+    PyArrayObject *const copy = ps_copy_of(incoming->array, NPY_KEEPORDER);
     if (copy == NULL) {
         return -1;
     }

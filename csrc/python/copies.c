@@ -1,0 +1,197 @@
+/* Whole arrays copied and cast by NumPy (contract in copies.h).
+ *
+ * A copy is cut along the axis of the longest stride, so that each part is as
+ * contiguous as the whole. What NumPy may warn of is not cut: one copy warns once.
+ */
+#include "python/copies.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "base/sizes.h"
+#include "python/arrays.h"
+
+enum {
+    /* Bytes of a part: some 5 ms with memory that has not been touched. */
+    PART_BYTES = 8 << 20
+};
+static const double FINISH_SECONDS = 0.5;
+
+PyArrayObject *
+ps_plain(PyArrayObject *array)
+{
+    return PyArray_CheckExact((PyObject *)array)
+                   ? (PyArrayObject *)Py_NewRef((PyObject *)array)
+                   : (PyArrayObject *)PyArray_View(array, NULL, &PyArray_Type);
+}
+
+/* A copy on its way. */
+typedef struct {
+    PyArrayObject *out, *array;
+    npy_intp shape[PS_MAX_DIMS]; /* of the part at hand */
+    bool is_private;
+    double start;
+} copying;
+
+static double
+now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* The part of `array` at `data`, as an array that does not own it. */
+static PyArrayObject *
+part_of(const copying *copy, PyArrayObject *array, char *data)
+{
+    PyArray_Descr *const descr =
+            (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(array));
+    return (PyArrayObject *)PyArray_NewFromDescr(
+            &PyArray_Type, descr, PyArray_NDIM(array), copy->shape,
+            PyArray_STRIDES(array), data, NPY_ARRAY_WRITEABLE, NULL);
+}
+
+static int
+copy_part(const copying *copy, char *to, char *from)
+{
+    PyArrayObject *const target = part_of(copy, copy->out, to);
+    PyArrayObject *const source =
+            target != NULL ? part_of(copy, copy->array, from) : NULL;
+    int status = source != NULL ? PyArray_CopyInto(target, source) : -1;
+    Py_XDECREF((PyObject *)target);
+    Py_XDECREF((PyObject *)source);
+    if (status == 0 && (copy->is_private || now() - copy->start > FINISH_SECONDS)) {
+        status = PyErr_CheckSignals();
+    }
+    return status;
+}
+
+/* Of the axes that can be cut; -1: none. */
+static int
+longest_stride(const copying *copy)
+{
+    int longest = -1;
+    npy_intp best = -1;
+    for (int axis = 0; axis < PyArray_NDIM(copy->out); axis++) {
+        const npy_intp stride = PyArray_STRIDE(copy->out, axis);
+        const npy_intp length = stride < 0 ? -stride : stride;
+        if (copy->shape[axis] > 1 && length > best) {
+            longest = axis;
+            best = length;
+        }
+    }
+    return longest;
+}
+
+/* The part of copy->shape at these places, `nbytes` long. */
+static int
+copy_in_parts(copying *copy, char *to, char *from, int64_t nbytes)
+{
+    const int axis = nbytes <= PART_BYTES ? -1 : longest_stride(copy);
+    if (axis < 0) {
+        return copy_part(copy, to, from);
+    }
+    const npy_intp length = copy->shape[axis];
+    const npy_intp step = ps_max(1, length / ps_ceil_div(nbytes, PART_BYTES));
+    int status = 0;
+    for (npy_intp at = 0; at < length && status == 0; at += step) {
+        const npy_intp n = ps_min(step, length - at);
+        copy->shape[axis] = n;
+        status = copy_in_parts(copy, to + at * PyArray_STRIDE(copy->out, axis),
+                               from + at * PyArray_STRIDE(copy->array, axis),
+                               nbytes / length * n);
+    }
+    copy->shape[axis] = length;
+    return status;
+}
+
+int
+ps_copy_into(PyArrayObject *out, PyArrayObject *array, bool is_private)
+{
+    const int64_t nbytes = ps_max(PyArray_NBYTES(out), PyArray_NBYTES(array));
+    if (nbytes <= PART_BYTES || PyArray_ITEMSIZE(out) == 0 ||
+        PyArray_ITEMSIZE(array) == 0 || !PyArray_SAMESHAPE(out, array) ||
+        !PyArray_CanCastTypeTo(PyArray_DESCR(array), PyArray_DESCR(out),
+                               NPY_SAFE_CASTING) ||
+        !PyArray_ISWRITEABLE(out) || ps_extents_meet(out, array)) {
+        return PyArray_CopyInto(out, array);
+    }
+    copying copy = {
+            .out = out, .array = array, .is_private = is_private, .start = now()};
+    memcpy(copy.shape, PyArray_DIMS(out), sizeof(npy_intp) * (size_t)PyArray_NDIM(out));
+    return copy_in_parts(&copy, PyArray_BYTES(out), PyArray_BYTES(array), nbytes);
+}
+
+/* `copy`, filled with the elements of `array`; NULL for NULL, or when that fails. */
+static PyArrayObject *
+filled(PyArrayObject *copy, PyArrayObject *array)
+{
+    if (copy != NULL && ps_copy_into(copy, array, true) < 0) {
+        Py_CLEAR(copy);
+    }
+    return copy;
+}
+
+PyArrayObject *
+ps_copy_of(PyArrayObject *array, NPY_ORDER order)
+{
+    return filled((PyArrayObject *)PyArray_NewLikeArray(array, order, NULL, 0), array);
+}
+
+/* A length that NumPy has to find by looking, as for "S", is left to it. */
+PyArrayObject *
+ps_cast_of(PyArrayObject *array, PyArray_Descr *descr)
+{
+    if (PyDataType_ISUNSIZED(descr)) {
+        PyArrayObject *const plain = ps_plain(array);
+        PyArrayObject *const cast =
+                plain != NULL ? (PyArrayObject *)PyArray_CastToType(plain, descr, 0)
+                              : NULL;
+        Py_XDECREF((PyObject *)plain);
+        return cast;
+    }
+    return filled((PyArrayObject *)PyArray_NewFromDescr(
+                          &PyArray_Type, descr, PyArray_NDIM(array),
+                          PyArray_DIMS(array), NULL, NULL, 0, NULL),
+                  array);
+}
+
+PyArrayObject *
+ps_flat_of(PyArrayObject *array)
+{
+    PyArrayObject *const plain = PyArray_IS_C_CONTIGUOUS(array)
+                                         ? ps_plain(array)
+                                         : ps_copy_of(array, NPY_CORDER);
+    PyArrayObject *const flat =
+            plain != NULL ? (PyArrayObject *)PyArray_Ravel(plain, NPY_CORDER) : NULL;
+    Py_XDECREF((PyObject *)plain);
+    return flat;
+}
+
+PyObject *
+ps_deliver(PyArrayObject *result, PyArrayObject *out)
+{
+    PyArray_Descr *const native =
+            PyArray_DescrNewByteorder(PyArray_DESCR(out), NPY_NATIVE);
+    if (native == NULL) {
+        return NULL;
+    }
+    PyArrayObject *ready = result;
+    if (PyArray_EquivTypes(native, PyArray_DESCR(result))) {
+        Py_INCREF((PyObject *)ready);
+        Py_DECREF(native);
+    }
+    else {
+        ready = ps_cast_of(result, native);
+    }
+    const int status = ready != NULL ? ps_copy_into(out, ready, false) : -1;
+    Py_XDECREF((PyObject *)ready);
+    if (status == 0) {
+        return Py_NewRef((PyObject *)out);
+    }
+    if (!PyErr_Occurred()) { /* NumPy's casts to objects forget to say so */
+        PyErr_NoMemory();
+    }
+    return NULL;
+}

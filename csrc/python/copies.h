@@ -1,0 +1,32 @@
+/* Whole arrays copied and cast by NumPy.
+ *
+ * Results are of base class: a subclass may give views and copies another shape, as
+ * np.matrix does, or run code of its own at each. Large copies are made in stretches,
+ * between which Ctrl-C is heard. */
+#ifndef PS_PYTHON_COPIES_H
+#define PS_PYTHON_COPIES_H
+
+#include "python/core.h"
+
+/* The array itself, or a view of it of base class; a new reference. To be used wherever
+ * NumPy or a helper is given an array that a caller passed. */
+PyArrayObject *ps_plain(PyArrayObject *array);
+
+/* PyArray_CopyInto for arrays of one shape. is_private: nobody sees `out` before the
+ * call has succeeded; any other is left to be finished for half a second. */
+int ps_copy_into(PyArrayObject *out, PyArrayObject *array, bool is_private);
+
+/* A copy of the same dtype. */
+PyArrayObject *ps_copy_of(PyArrayObject *array, NPY_ORDER order);
+
+/* The same values in `descr`, whose reference is stolen, in C order. */
+PyArrayObject *ps_cast_of(PyArrayObject *array, PyArray_Descr *descr);
+
+/* Every element of a flat array one axis, in C order: a view where there can be one. */
+PyArrayObject *ps_flat_of(PyArrayObject *array);
+
+/* `out` receives `result`, of its shape. A cast is made before `out` is touched, since
+ * it may warn, and a warning may be an error. A new reference to `out`, or NULL. */
+PyObject *ps_deliver(PyArrayObject *result, PyArrayObject *out);
+
+#endif
