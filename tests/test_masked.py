@@ -197,6 +197,19 @@ def test_masks_are_bools(mask):
     compare("gather_where", a, mask, 0)
 
 
+@pytest.mark.parametrize(
+    "mask", [[], (), [[]], np.zeros(0), np.zeros(0, bool)], ids=repr
+)
+def test_empty_masks(mask):
+    for shape in ((0,), (3,), (0, 2), (1, 0)):
+        a = np.ones(shape)
+        compare("scatter_where", a, mask, 7.0)
+        compare("gather_where", a, mask)
+        compare("gather_where", a, mask, 0)
+        compare("gather", a, [], where=mask)
+        compare("scatter_along_axis", a, np.zeros(shape, int), 1.0, where=mask)
+
+
 def test_weak_and_cast_values():
     mask = np.array([True, False, True])
     for dtype in DTYPES.values():

@@ -138,12 +138,12 @@ MESSAGES = {
     ),
     "index of a drop-in along an axis": (
         IndexError,
-        "index 9 is out of bounds for axis 0 with size 5 (position 0 of 1 in 'indices')",
+        "index 9 is out of bounds for axis 0 with size 5 (position 0 of 1 in 'indices'",
         lambda: ps.add_at(INTEGERS, [9], 1, axis=0),
     ),
     "mask of positions": (
         TypeError,
-        "'mask' has dtype int64; expected bool (compare first, as in mask != 0; "
+        "'mask' has dtype int64; expected bool (compare first, as in x != 0; "
         "positions go through scatter and gather)",
         lambda: ps.scatter_where(TABLE, [0, 2], 1.0),
     ),
@@ -161,6 +161,22 @@ MESSAGES = {
         TypeError,
         "cannot cast 1.5 to dtype int64 (convert it first",
         lambda: ps.gather(INTEGERS, [9], mode="fill", fill_value=1.5),
+    ),
+    "fill values": (
+        ValueError,
+        "fill_value must be one item, not an array",
+        lambda: ps.gather(INTEGERS, [9], mode="fill", fill_value=[1, 2]),
+    ),
+    "values of a drop-in along an axis": (
+        ValueError,
+        "values has shape (3,); expected to broadcast to (2, 4) = a.shape[:axis] + "
+        "indices.shape + a.shape[axis+1:]",
+        lambda: ps.add_at(TABLE, [0, 1], np.ones(3), axis=0),
+    ),
+    "where of positions": (
+        TypeError,
+        "'where' has dtype int64; expected bool (compare first, as in x != 0",
+        lambda: ps.scatter(TABLE, [0, 1], 1.0, where=[0, 1]),
     ),
     "choice that is no integer": (
         TypeError,

@@ -275,18 +275,25 @@ ps_as_condition(ps_state *state, PyObject *object, const char *name,
 }
 
 PyArrayObject *
-ps_as_mask(ps_state *state, PyObject *object)
+ps_as_mask(ps_state *state, PyObject *object, const char *name)
 {
-    PyArrayObject *const mask = ps_as_array(state, object, "mask");
+    PyArrayObject *const mask = ps_as_array(state, object, name);
     if (mask == NULL || PyArray_ISBOOL(mask)) {
         return mask;
     }
+    if (!PyArray_Check(object) && PyArray_SIZE(mask) == 0) {
+        PyArray_Descr *const descr = PyArray_DescrFromType(NPY_BOOL);
+        PyArrayObject *const empty =
+                (PyArrayObject *)PyArray_CastToType(mask, descr, 0);
+        Py_DECREF(mask);
+        return empty;
+    }
     const char *const advice =
-            PyArray_ISINTEGER(mask)  ? " (compare first, as in mask != 0; positions go "
+            PyArray_ISINTEGER(mask)  ? " (compare first, as in x != 0; positions go "
                                        "through scatter and gather)"
-            : PyArray_ISNUMBER(mask) ? " (compare first, as in mask != 0)"
+            : PyArray_ISNUMBER(mask) ? " (compare first, as in x != 0)"
                                      : "";
-    PyErr_Format(PyExc_TypeError, "'mask' has dtype %S; expected bool%s",
+    PyErr_Format(PyExc_TypeError, "'%s' has dtype %S; expected bool%s", name,
                  (PyObject *)PyArray_DESCR(mask), advice);
     Py_DECREF(mask);
     return NULL;

@@ -52,8 +52,9 @@ ps_view ps_view_of(PyArrayObject *array, enum ps_dtype dtype);
 PyArrayObject *ps_as_condition(ps_state *state, PyObject *object, const char *name,
                                enum ps_dtype *dtype);
 
-/* A mask: bools, or a list of them. A new reference, or NULL with a TypeError. */
-PyArrayObject *ps_as_mask(ps_state *state, PyObject *object);
+/* A mask: bools, or a list of them, which may be empty. A new reference, or NULL with a
+ * TypeError. */
+PyArrayObject *ps_as_mask(ps_state *state, PyObject *object, const char *name);
 
 /* Does a mask cover `array`, or a prefix of its axes, or broadcast over all of them? -1
  * with a ValueError that names both shapes. */

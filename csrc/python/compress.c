@@ -246,7 +246,7 @@ ps_py_gather_where(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
         return NULL;
     }
     work.a = ps_as_array(work.state, slot[0], "a");
-    work.mask = work.a != NULL ? ps_as_mask(work.state, slot[1]) : NULL;
+    work.mask = work.a != NULL ? ps_as_mask(work.state, slot[1], "mask") : NULL;
     if (work.mask != NULL) {
         result = gather_under(&work);
     }

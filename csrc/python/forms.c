@@ -251,7 +251,7 @@ fill_where_form(ps_state *state, const ps_where_args *where, PyArrayObject *arra
                 ps_request *request)
 {
     request->view = new_reference(array);
-    request->mask = ps_as_mask(state, where->mask);
+    request->mask = ps_as_mask(state, where->mask, "mask");
     if (request->mask == NULL || ps_check_mask(request->mask, array) < 0) {
         return -1;
     }

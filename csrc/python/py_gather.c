@@ -37,8 +37,9 @@ fill_with_number(gather_work *work)
     ps_incoming incoming;
     int status = ps_take_values(work->state, work->fill_value, work->source,
                                 work->dtype, NPY_SAME_KIND_CASTING, &incoming);
-    if (status == 0) {
-        status = ps_broadcast_values(&incoming, 0, NULL, "one item");
+    if (status == 0 && incoming.array != NULL && PyArray_SIZE(incoming.array) != 1) {
+        PyErr_SetString(PyExc_ValueError, "fill_value must be one item, not an array");
+        status = -1;
     }
     if (status == 0) {
         const ps_values *const view = &incoming.view;

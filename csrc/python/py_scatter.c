@@ -321,6 +321,9 @@ shape_formula(const ps_where_args *where)
                     "indices.shape[:-1] + a.shape[batch_dims + indices.shape[-1]:]",
             [PS_FORM_AT] = "a[indices].shape",
             [PS_FORM_WHERE] = "a.shape (one value for each true: packed=True)"};
+    if (where->name != NULL && where->form == PS_FORM_AXIS) {
+        return "a.shape[:axis] + indices.shape + a.shape[axis+1:]";
+    }
     return where->axis == Py_None ? "index.shape" : formulas[where->form];
 }
 
@@ -427,7 +430,7 @@ run_on_selected(const scatter_work *work, enum ps_helper helper, PyObject *a,
     PyArrayObject *const array =
             function != NULL ? ps_as_array(work->state, a, "a") : NULL;
     PyArrayObject *const mask =
-            array != NULL ? ps_as_mask(work->state, work->where->mask) : NULL;
+            array != NULL ? ps_as_mask(work->state, work->where->mask, "mask") : NULL;
     PyObject *const out = work->options.out ? work->options.out : Py_None;
     PyObject *result = NULL;
     if (mask != NULL && ps_check_mask(mask, array) == 0) {

@@ -124,16 +124,8 @@ ps_add_mask(ps_state *state, ps_request *request, PyObject *object)
     if (object == NULL || object == Py_None) {
         return 0;
     }
-    request->mask = ps_as_array(state, object, "where");
-    if (request->mask == NULL) {
-        return -1;
-    }
-    if (!PyArray_ISBOOL(request->mask)) {
-        PyErr_Format(PyExc_TypeError, "'where' has dtype %S; expected bool",
-                     (PyObject *)PyArray_DESCR(request->mask));
-        return -1;
-    }
-    return 0;
+    request->mask = ps_as_mask(state, object, "where");
+    return request->mask != NULL ? 0 : -1;
 }
 
 /* ---- entry shape ---- */

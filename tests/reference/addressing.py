@@ -48,15 +48,22 @@ def as_index(index, name="index", error=TypeError):
     return array
 
 
+def as_bools(mask, name):
+    """Return a mask as an array of bools; an empty list is one, too."""
+    refuse_masked(mask)
+    array = np.asarray(mask)
+    if array.size == 0 and isinstance(mask, (list, tuple)):
+        return array.astype(bool)
+    if array.dtype != np.bool_:
+        raise TypeError(f"{name} has dtype {array.dtype}; expected bool")
+    return array
+
+
 def as_where(where, shape):
     """Return `where` as a flat list of bools, one per index entry."""
     if where is None:
         return [True] * math.prod(shape)
-    refuse_masked(where)
-    where = np.asarray(where)
-    if where.dtype != np.bool_:
-        raise TypeError(f"where has dtype {where.dtype}; expected bool")
-    return np.broadcast_to(where, shape).ravel().tolist()
+    return np.broadcast_to(as_bools(where, "where"), shape).ravel().tolist()
 
 
 def out_of_bounds(value, axis, size, position, total, name):

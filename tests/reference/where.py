@@ -11,10 +11,10 @@ import numpy as np
 
 from .addressing import (
     Places,
+    as_bools,
     check_axis,
     common_shape,
     element_number,
-    refuse_masked,
 )
 from .gather import take
 from .nonzero import as_source, truth
@@ -84,15 +84,6 @@ def where(condition, x, y, *, out=None, dtype=None, casting="same_kind"):
     return deliver(result.astype(native(out.dtype)), out)
 
 
-def as_mask(mask):
-    """Return a mask as an array of bools; anything else is a TypeError."""
-    refuse_masked(mask)
-    array = np.asarray(mask)
-    if array.dtype != np.bool_:
-        raise TypeError(f"mask has dtype {array.dtype}; expected bool")
-    return array
-
-
 def selected(mask, shape):
     """Return for each entry of the mask, spread over its axes, whether it is true."""
     fits = mask.shape == shape[: mask.ndim]
@@ -106,7 +97,7 @@ def selected(mask, shape):
 
 def mask_places(shape, mask, *, packed):
     """Return the places of a mask: those of all elements, or of the selected alone."""
-    mask = as_mask(mask)
+    mask = as_bools(mask, "mask")
     rows = selected(mask, shape)
     rest = shape[mask.ndim :]
     width = math.prod(rest)
@@ -143,7 +134,7 @@ def scatter_where(
 
 def rows_of_axis(shape, mask, axis):
     """Return the places of what a mask of one axis keeps."""
-    axis, mask = check_axis(axis, len(shape)), as_mask(mask)
+    axis, mask = check_axis(axis, len(shape)), as_bools(mask, "mask")
     if mask.shape != (shape[axis],):
         raise ValueError(f"mask has shape {mask.shape}; expected ({shape[axis]},)")
     kept = [i for i, is_true in enumerate(truth(mask)) if is_true]
