@@ -35,11 +35,13 @@ PARTS = {
         keep theirs.
     dtype : dtype, optional
         The accumulator. By default float32 for float16 and bfloat16, else the target's
-        own dtype; there is one rounding, at the end.
+        own dtype; for means float64, or complex128, of whatever is narrower. There is
+        one rounding, at the end.
     compensated : bool, optional
         Neumaier sums per destination, for add, sub and mean.
     casting : str, optional
-        As in `numpy.copyto`: whether `values` may be cast to the target's dtype.
+        As in `numpy.copyto`: whether `values` may be cast to the target's dtype, which
+        is that of `out`, if there is one.
     out : ndarray, optional
         Absent: the result is a new array. ``out=a``: `a` is updated in place and
         returned. Any other array of a's shape receives the result.""",
@@ -70,6 +72,7 @@ PARTS = {
     *Determinism*: the same bits for any number of threads and any CPU level. NaN wins
     in min and max and loses in fmin and fmax; -0.0 is less than +0.0; integers wrap.
     Integer division by zero gives 0 and one RuntimeWarning, before anything is written.
+    A Python number that overflows the target's floats warns as NumPy's casts do.
 
     *Derivatives*: linear in `a` and `values` for set, add, sub and mean.
 

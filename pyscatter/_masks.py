@@ -8,7 +8,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from pyscatter import _core
-from pyscatter._values import WEAK_TYPES, is_masked
+from pyscatter._values import WEAK_TYPES, arriving, cast_refusal
 
 
 def promoted(x, y):
@@ -20,18 +20,11 @@ def promoted(x, y):
     return np.result_type(*both).newbyteorder("=")
 
 
-def _cast_refusal(name, dtype, target, casting):
-    return TypeError(
-        f"cannot cast {name} from dtype {dtype} to {target} according to the rule "
-        f"'{casting}'"
-    )
-
-
 def _as_branch(number, dtype, casting):
     """A Python number, where the result is no number type, as np.copyto can take it."""
     array = np.asarray(number)
     if not np.can_cast(array.dtype, dtype, casting):
-        raise _cast_refusal("a Python number", array.dtype, dtype, casting)
+        raise cast_refusal("a Python number", array.dtype, dtype, casting)
     return array
 
 
@@ -41,7 +34,10 @@ def spread(array, shape):
 
 
 def where_by_numpy(condition, x, y, shape, dtype, casting):
-    """Choose by two masked copies, which cast what is selected and nothing else."""
+    """Choose by two masked copies, which cast what is selected and nothing else.
+
+    A single element is cast by np.copyto whether it is selected or not.
+    """
     condition = np.asarray(condition)
     x, y = (v if type(v) in WEAK_TYPES else np.asarray(v) for v in (x, y))
     if all(getattr(branch, "dtype", None) == dtype for branch in (x, y)):
@@ -51,7 +47,8 @@ def where_by_numpy(condition, x, y, shape, dtype, casting):
     for branch, selected in ((x, mask), (y, ~mask)):
         if type(branch) in WEAK_TYPES:
             branch = _as_branch(branch, dtype, casting)
-        np.copyto(result, branch, where=selected, casting="unsafe")
+        if branch.size > 1 or selected.any():
+            np.copyto(result, branch, where=selected, casting="unsafe")
     return result
 
 
@@ -78,21 +75,13 @@ def packed_places(a, mask, values):
     return places
 
 
-def scatter_cast(a, mask, values, op, casting, out):
-    """Scatter values whose cast can warn: the selected ones alone are cast."""
-    if is_masked(values):
-        raise TypeError(
-            "'values' is a masked array, whose mask would be lost (use .filled() or "
-            ".data)"
-        )
-    values = np.asarray(values)
-    dtype = (a if out is None else out).dtype.newbyteorder("=")
-    drops_part = dtype.name == "bfloat16" and values.dtype.kind == "c"
-    if not np.can_cast(values.dtype, dtype, casting) or (
-        drops_part and casting != "unsafe"
-    ):
-        raise _cast_refusal("values", values.dtype, dtype, casting)
-    rows = values
+def scatter_cast(a, mask, values, target, dtype, op, casting, out):
+    """Scatter values whose cast can warn: the selected ones alone are cast.
+
+    Their cast to `target` is what the rule allows; they are cast to `dtype`, in which
+    the op is computed.
+    """
+    rows = values = arriving(values, target.newbyteorder("="), casting)
     while rows.ndim > a.ndim and rows.shape[0] == 1:
         rows = rows[0]
     try:
@@ -102,7 +91,7 @@ def scatter_cast(a, mask, values, op, casting, out):
             f"values has shape {values.shape}; expected to broadcast to {a.shape} = "
             "a.shape (one value for each true: packed=True)"
         ) from None
-    selected = gather_masked(rows, mask, None, None).astype(dtype)
+    selected = gather_masked(rows, mask, None, None).astype(dtype.newbyteorder("="))
     return _core.scatter_where(
         a, mask, selected, op=op, packed=True, casting=casting, out=out
     )

@@ -1,12 +1,13 @@
-"""Cases that NumPy moves for us: object arrays, and flat positions of strided arrays.
+"""Cases that NumPy does for us: objects, odd accumulators, flat strided arrays.
 
-Both are rare and neither is worth kernels. Object arrays are addressed by gathering the
+All are rare and none is worth kernels. Object arrays are addressed by gathering the
 positions of their elements, with every option, from an array of numbers.
 """
 
 import numpy as np
 
 from pyscatter import _core
+from pyscatter._values import arriving
 
 FORMS = {
     "axis": (_core.scatter, _core.gather),
@@ -42,17 +43,10 @@ def _positions(form, array, index, mode, options):
     return FORMS[form][1](numbers, index, mode=mode, fill_value=-1, **options)
 
 
-def _check_object_out(out, shape, dtype):
-    if not isinstance(out, np.ndarray) or out.dtype != dtype:
-        raise TypeError(f"'out' must be an array of dtype {dtype}")
-    if out.shape != shape:
-        raise ValueError(f"out has shape {out.shape}; expected {shape}")
-    if not out.flags.writeable:
-        raise ValueError("output array is read-only (copy it, or leave out= away)")
-
-
-def _as_object_values(values, dtype, shape):
+def _as_object_values(values, dtype, shape, casting):
     """Values as an array of `dtype`; leading axes of length 1 may go, as in NumPy."""
+    if isinstance(values, (np.ndarray, np.generic)):
+        values = arriving(values, dtype, casting)
     values = np.asarray(values, dtype=dtype)
     while values.ndim > len(shape) and values.shape[0] == 1:
         values = values[0]
@@ -76,42 +70,101 @@ def scatter_objects(
     casting,
     out,
 ):
-    """Move objects, or records that hold some: set, first and last only."""
+    """Move objects, or records that hold some: set, first and last only.
+
+    `a` or `out` has them. Objects that are to be numbers become such before the call.
+    """
+    options = _where_options(axis, batch_dims, where)
+    dtype_of_result = (np.asarray(a) if out is None else out).dtype.newbyteorder("=")
+    a = np.array(a, dtype_of_result, order="C", subok=False)
+    if not dtype_of_result.hasobject:
+        options |= {"op": op, "casting": casting, "out": out}
+        if form == "where":
+            options["mask"] = options.pop("where")
+            return _core.scatter_where(a, values=values, **options)
+        options |= {"mode": mode, "include_self": include_self, "dtype": dtype}
+        return FORMS[form][0](a, index, values, compensated=compensated, **options)
     if op not in ("set", "first"):
         raise TypeError("object arrays can be set and gathered; no other op is defined")
-    a = np.asarray(a)
-    if out is not None:
-        _check_object_out(out, a.shape, a.dtype)
-    options = _where_options(axis, batch_dims, where)
     positions = _positions(form, a, index, mode, options)
-    values = _as_object_values(values, a.dtype, positions.shape)
+    values = _as_object_values(values, a.dtype, positions.shape, casting)
     keep = positions >= 0
-    arriving, named = values[keep], positions[keep]
+    arriving_values, named = values[keep], positions[keep]
     if op == "first":
-        arriving, named = arriving[::-1], named[::-1]
-    result = a.flatten()
-    for i, position in enumerate(named):
-        result[position] = arriving[i]
-    result = result.reshape(a.shape)
+        arriving_values, named = arriving_values[::-1], named[::-1]
+    a.reshape(-1)[named] = arriving_values  # the last of several stays
     if out is None:
-        return result
-    np.asarray(out)[...] = result
+        return a
+    np.asarray(out)[...] = a
     return out
 
 
-def gather_objects(form, a, index, axis, batch_dims, where, mode, fill_value, out):
+def gather_objects(form, a, index, axis, batch_dims, where, mode, fill_value):
     """Gather objects, or records that hold some, through their positions."""
     a = np.asarray(a)
     options = _where_options(axis, batch_dims, where)
     positions = _positions(form, a, index, mode, options)
-    result = np.zeros(positions.shape, dtype=a.dtype)
+    result = np.zeros(positions.shape, dtype=a.dtype.newbyteorder("="))
     if fill_value is not None:
-        result[...] = fill_value
+        item = np.empty((), dtype=result.dtype)
+        item[()] = fill_value
+        result[...] = item
     keep = positions >= 0
     result[keep] = a.reshape(-1)[positions[keep]]
+    return result
+
+
+def _computed_as(dtype):
+    """Halves are summed in float32; NumPy calls those of other packages void."""
+    is_half = dtype == np.float16 or dtype.kind == "V"
+    return np.dtype(np.float32) if is_half else dtype
+
+
+def _in_unit_of(values, target):
+    """Numbers that are to be times are times of the target's unit."""
+    has_unit = values.dtype.kind in "mM" and np.datetime_data(values.dtype)[0] != (
+        "generic"
+    )
+    return values if has_unit or target.kind not in "mM" else values.astype(target)
+
+
+# The signature is that of the binding's call: every option of a scatter, by position.
+def scatter_through(
+    form,
+    a,
+    index,
+    values,
+    axis,
+    batch_dims,
+    where,
+    op,
+    mode,
+    include_self,
+    dtype,
+    compensated,
+    casting,
+    out,
+):
+    """A scatter whose target and accumulator kernels do not cast into each other.
+
+    NumPy casts copies there and back; the second cast is that of named elements alone.
+    Values are checked, and warned of, as those of any call are.
+    """
+    scatter = FORMS[form][0]
+    dtype = _computed_as(np.dtype(dtype))
+    target = (np.asarray(a) if out is None else out).dtype.newbyteorder("=")
+    if out is None and op == "mean" and target.kind in "biu":
+        target = np.dtype(float)
+    options = {"mode": mode, **_where_options(axis, batch_dims, where)}
+    result = np.array(a, target, order="C", subok=False)
+    scatter(result, index, values, casting=casting, **options)
+    named = scatter(np.zeros(result.shape, bool), index, True, **options)
+    options |= {"include_self": include_self, "compensated": compensated}
+    wide = _in_unit_of(np.asarray(values), target).astype(dtype)
+    sums = scatter(result.astype(dtype), index, wide, op=op, **options)
+    np.copyto(result, sums, where=named, casting="unsafe")
     if out is None:
         return result
-    _check_object_out(out, result.shape, a.dtype)
     np.asarray(out)[...] = result
     return out
 

@@ -8,6 +8,7 @@ import sys
 import numpy as np
 
 WEAK_TYPES = (bool, int, float, complex)
+KIND_RANKS = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}  # the rank of each weak type
 
 
 def is_masked(array):
@@ -26,11 +27,31 @@ def as_plain(array, name):
     return np.asarray(array)
 
 
-def weak_values(values, dtype, is_unsafe):
+def cast_refusal(name, dtype, target, casting):
+    """Return the exception for a cast that the rule does not allow."""
+    return TypeError(
+        f"cannot cast {name} from dtype {dtype} to {target} according to the rule "
+        f"'{casting}'"
+    )
+
+
+def arriving(values, target, casting):
+    """Return values, whose cast to the dtype `target` the rule allows, as an array."""
+    values = as_plain(values, "values")
+    drops_part = _is_bfloat16(target) and values.dtype.kind == "c"
+    if not np.can_cast(values.dtype, target, casting) or (
+        drops_part and casting != "unsafe"
+    ):
+        raise cast_refusal("values", values.dtype, target, casting)
+    return values
+
+
+def weak_values(values, dtype, casting):
     """Return an array of weak values, or None where the usual casting rules hold.
 
     Weak are Python numbers and lists or tuples of them (exact types): they are checked
-    against the range of `dtype`, the target's, and kept wide.
+    against the range of `dtype`, the target's, and kept wide. Which of them the rule
+    `casting` allows is what np.copyto does with one of their type.
     """
     if isinstance(values, (list, tuple)):
         kinds = set()
@@ -42,9 +63,27 @@ def weak_values(values, dtype, is_unsafe):
         return None
     if dtype.kind in "mMOSUVT" and not _is_bfloat16(dtype):
         return None
-    if is_unsafe:
-        return np.asarray(values, _wide_dtype(kinds, None))
+    if casting == "unsafe" and _rank(kinds) > KIND_RANKS.get(dtype.kind, 2):
+        return np.asarray(values, complex if complex in kinds else None)
+    if casting not in ("same_kind", "unsafe"):
+        _check_casting(kinds, dtype, casting)
     return _checked(values, kinds, dtype)
+
+
+def _rank(kinds):
+    return max(map(WEAK_TYPES.index, kinds), default=0)
+
+
+def _check_casting(kinds, dtype, casting):
+    """Ask np.copyto, whose rules for Python numbers are its own."""
+    for kind in kinds:
+        try:
+            np.copyto(np.empty((), dtype), kind(), casting=casting)
+        except TypeError:
+            raise TypeError(
+                f"cannot cast a Python {kind.__name__} to {dtype} according to the "
+                f"rule '{casting}'"
+            ) from None
 
 
 def _is_bfloat16(dtype):
@@ -62,16 +101,6 @@ def _collect_kinds(values, kinds):
         else:
             return False
     return True
-
-
-def _wide_dtype(kinds, dtype):
-    if complex in kinds:
-        return np.complex128
-    if float in kinds:
-        return np.float64
-    if int in kinds:
-        return None
-    return bool if kinds else dtype
 
 
 def _checked(values, kinds, dtype):

@@ -23,7 +23,8 @@ document(
         Of any dtype: true is what is not zero; NaN is true, -0.0 is not.
     x : array_like
         Broadcasts against `condition` and `y`. A Python number is weak: it takes the
-        result's dtype. Lists are arrays.
+        result's dtype, and warns as NumPy's casts do where it is selected and
+        overflows. Lists are arrays.
     y : array_like
         As `x`.
     out : ndarray, optional

@@ -420,6 +420,44 @@ MASK_FORMS = {
 }
 
 
+# --- every way to say where, on three elements of which two are named ----------------
+
+TWO_OF_THREE = np.array([True, True, False])
+SCATTERS = {
+    "axis": lambda a, v, **o: pyscatter.scatter(a, [0, 1], v, **o),
+    "flat": lambda a, v, **o: pyscatter.scatter(a, [0, 1], v, axis=None, **o),
+    "plan": lambda a, v, **o: pyscatter.scatter(a, pyscatter.Plan([0, 1], 3), v, **o),
+    "along": lambda a, v, **o: pyscatter.scatter_along_axis(a, [0, 1], v, **o),
+    "nd": lambda a, v, **o: pyscatter.scatter_nd(a, [[0], [1]], v, **o),
+    "at": lambda a, v, **o: pyscatter.scatter_at(a, (np.array([0, 1]),), v, **o),
+    "slice": lambda a, v, **o: pyscatter.scatter_at(a, slice(2), v, **o),
+    "packed": lambda a, v, **o: pyscatter.scatter_where(
+        a, TWO_OF_THREE, v, packed=True, **o
+    ),
+    "where": lambda a, v, **o: pyscatter.scatter_where(
+        a, TWO_OF_THREE, for_three(v), **o
+    ),
+}
+GATHERS = {
+    "axis": lambda a, **o: pyscatter.gather(a, [1, 9], **o),
+    "plan": lambda a, **o: pyscatter.gather(
+        a, pyscatter.Plan([1, 9], 3, mode="drop"), **o
+    ),
+    "along": lambda a, **o: pyscatter.gather_along_axis(a, [1, 9], **o),
+    "nd": lambda a, **o: pyscatter.gather_nd(a, [[1], [9]], **o),
+    "at": lambda a, **o: pyscatter.gather_at(a, [1, 9], **o),
+}
+
+
+def for_three(values):
+    """Return values for three elements from those for the two that are named."""
+    return (
+        [*values, values[-1]]
+        if type(values) is list
+        else np.append(values, values[-1:])
+    )
+
+
 # --- comparison -----------------------------------------------------------------------
 
 

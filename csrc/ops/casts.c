@@ -40,21 +40,31 @@ range_of_integer(enum ps_dtype type)
     return (cast_range){is_signed ? -end : 0, nextafter(end, 0), false};
 }
 
-/* The largest finite numbers. */
-static cast_range
-range_of(enum ps_dtype type)
+/* float16 ends at 2^16 - 2^5, bfloat16 and float32 one unit in the last place below
+ * 2^128; all that is wider holds what Python's floats hold. */
+f64
+ps_largest_float(enum ps_dtype type)
 {
     switch (type) {
         case PS_f16:
-            return (cast_range){-65504, 65504, true};
+            return 65504;
         case PS_bf16:
-            return (cast_range){-0x1.fep127, 0x1.fep127, true};
+            return 0x1.fep127;
         case PS_f32:
         case PS_c64:
-            return (cast_range){-0x1.fffffep127, 0x1.fffffep127, true};
+            return 0x1.fffffep127;
         default:
-            return range_of_integer(type);
+            return INFINITY;
     }
+}
+
+/* Infinities and NaN are numbers of every type of floats, and of no integer. */
+static cast_range
+range_of(enum ps_dtype type)
+{
+    const f64 largest = ps_largest_float(type);
+    return isinf(largest) ? range_of_integer(type)
+                          : (cast_range){-largest, largest, true};
 }
 
 /* Does every cast from one type to the other go without a word? */

@@ -135,6 +135,10 @@ ps_status ps_scatter(ps_scatter_call *call, ps_run *run);
 /* Does a zero divide something? For floor_div of integers; checks indices first. */
 ps_status ps_has_zero_divisor(ps_scatter_call *call, ps_run *run, bool *has_zero);
 
+/* The largest magnitude, infinities aside, among the values that take part, which are
+ * f64 or c128; checks indices first. */
+ps_status ps_find_largest(ps_scatter_call *call, ps_run *run, double *largest);
+
 ps_status ps_gather(ps_gather_call *call, ps_run *run);
 
 /* Is there nothing to warn of in any conversion of the elements of `view` to `type`: no

@@ -12,6 +12,7 @@
  * number of threads (docs/design/scatter.md).
  * The comments below are few: each function is a step of the list above.
  */
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -177,55 +178,75 @@ ps_scatter(ps_scatter_call *call, ps_run *run)
     return status.code == PS_INDEX_BAD ? find_bad_index(call, run) : status;
 }
 
-/* Is any of the `n` integers at `value` zero? By size, so that the compiler makes
- * vector code of each loop. */
+/* What is looked for among the values that take part: `n` of them at `value`, side by
+ * side. True: no need to look further. */
+typedef bool (*look_fn)(const char *value, enum ps_dtype type, int64_t n, void *found);
+
+/* Is one of the integers zero? By size, so that the compiler makes vector code of each
+ * loop. */
 static bool
-holds_zero(const char *value, int64_t itemsize, int64_t n)
+look_for_zero(const char *value, enum ps_dtype type, int64_t n, void *found)
 {
-    int found = 0;
-    switch (itemsize) {
+    int is_found = 0;
+    switch (ps_dtype_size[type]) {
         case 1:
             for (int64_t i = 0; i < n; i++) {
-                found |= ((const u8 *)value)[i] == 0;
+                is_found |= ((const u8 *)value)[i] == 0;
             }
             break;
         case 2:
             for (int64_t i = 0; i < n; i++) {
-                found |= ((const u16 *)value)[i] == 0;
+                is_found |= ((const u16 *)value)[i] == 0;
             }
             break;
         case 4:
             for (int64_t i = 0; i < n; i++) {
-                found |= ((const u32 *)value)[i] == 0;
+                is_found |= ((const u32 *)value)[i] == 0;
             }
             break;
         default:
             for (int64_t i = 0; i < n; i++) {
-                found |= ((const u64 *)value)[i] == 0;
+                is_found |= ((const u64 *)value)[i] == 0;
             }
     }
-    return found != 0;
+    *(bool *)found = is_found != 0;
+    return is_found != 0;
+}
+
+/* Of f64, or of the parts of c128. */
+static bool
+look_for_largest(const char *value, enum ps_dtype type, int64_t n, void *found)
+{
+    const f64 *const part = (const f64 *)(const void *)value;
+    f64 *const largest = found;
+    const int64_t n_parts = type == PS_c128 ? 2 * n : n;
+    for (int64_t i = 0; i < n_parts; i++) {
+        const f64 size = fabs(part[i]);
+        *largest = isfinite(size) && size > *largest ? size : *largest;
+    }
+    return false;
 }
 
 /* Look at the values of one block that take part, over all outer rows. Where all of
  * them do and lie side by side, they are one stretch. */
 static bool
-block_has_zero(const ps_scatter_call *call, const ps_value_source *source,
-               const ps_list *list, int64_t first, int64_t n, char *packed)
+look_at_block(const ps_value_source *source, const ps_list *list, int64_t first,
+              int64_t n, char *packed, look_fn look, void *found)
 {
-    const int64_t size = call->target.itemsize, width = source->split.width;
-    const bool is_stretch = list->source == NULL && source->stride == size * width;
+    const int64_t width = source->split.width;
+    const bool is_stretch = list->source == NULL &&
+                            source->stride == ps_dtype_size[source->type] * width;
     for (int64_t outer = 0; outer < source->split.outer_count; outer++) {
         int64_t at, value_offset;
-        ps_outer_offsets(&call->rows, &source->split, outer, &at, &value_offset);
+        ps_outer_offsets(source->rows, &source->split, outer, &at, &value_offset);
         const char *const values =
                 ps_block_values(source, first, n, value_offset, packed);
-        if (is_stretch && holds_zero(values, size, list->n * width)) {
+        if (is_stretch && look(values, source->type, list->n * width, found)) {
             return true;
         }
         for (int64_t i = 0; !is_stretch && i < list->n; i++) {
             const int64_t from = list->source != NULL ? list->source[i] : i;
-            if (holds_zero(values + from * source->stride, size, width)) {
+            if (look(values + from * source->stride, source->type, width, found)) {
                 return true;
             }
         }
@@ -233,10 +254,11 @@ block_has_zero(const ps_scatter_call *call, const ps_value_source *source,
     return false;
 }
 
-ps_status
-ps_has_zero_divisor(ps_scatter_call *call, ps_run *run, bool *has_zero)
+/* Look at all values that take part, as `type`, a block at a time. */
+static ps_status
+look_at_values(ps_scatter_call *call, ps_run *run, enum ps_dtype type, look_fn look,
+               void *found)
 {
-    *has_zero = false;
     PS_TRY(ps_address_check(&call->address, run));
     int64_t row_count;
     if (!ps_count(call->rows.ndim, call->rows.shape, &row_count)) {
@@ -246,8 +268,8 @@ ps_has_zero_divisor(ps_scatter_call *call, ps_run *run, bool *has_zero)
         return PS_SUCCESS;
     }
     const ps_row_split split = ps_split_rows(&call->rows, call->target.itemsize, false);
-    const ps_value_source source = ps_value_source_of(
-            &call->address, &call->rows, &call->values, split, call->target.dtype);
+    const ps_value_source source =
+            ps_value_source_of(&call->address, &call->rows, &call->values, split, type);
     const int64_t capacity =
             ps_max(1, ps_min(PS_BLOCK, ONE_LIST_BYTES / (split.width * 8)));
     const int64_t nbytes = ps_packed_nbytes(&source, capacity);
@@ -258,7 +280,8 @@ ps_has_zero_divisor(ps_scatter_call *call, ps_run *run, bool *has_zero)
         return ps_fail(PS_NO_MEMORY);
     }
     ps_status status = PS_SUCCESS;
-    for (int64_t first = 0; first < call->address.n && !*has_zero; first += capacity) {
+    bool is_done = false;
+    for (int64_t first = 0; first < call->address.n && !is_done; first += capacity) {
         ps_list list;
         const int64_t n = ps_min(capacity, call->address.n - first);
         status = ps_run_stops(run)
@@ -267,9 +290,23 @@ ps_has_zero_divisor(ps_scatter_call *call, ps_run *run, bool *has_zero)
         if (status.code != PS_OK) {
             break;
         }
-        *has_zero = block_has_zero(call, &source, &list, first, n, packed);
+        is_done = look_at_block(&source, &list, first, n, packed, look, found);
     }
     ps_list_room_close(&room);
     ps_scratch_put(packed, nbytes);
     return status;
+}
+
+ps_status
+ps_has_zero_divisor(ps_scatter_call *call, ps_run *run, bool *has_zero)
+{
+    *has_zero = false;
+    return look_at_values(call, run, call->accumulator, look_for_zero, has_zero);
+}
+
+ps_status
+ps_find_largest(ps_scatter_call *call, ps_run *run, double *largest)
+{
+    *largest = 0;
+    return look_at_values(call, run, call->values.dtype, look_for_largest, largest);
 }

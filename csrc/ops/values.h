@@ -11,6 +11,10 @@ int ps_size_of(int64_t itemsize);
 /* Can ps_convert turn `from` into `to`? NumPy has to do the other casts beforehand. */
 bool ps_can_convert(enum ps_dtype from, enum ps_dtype to);
 
+/* The largest finite number of a type of floats, or of a complex one's parts, that is
+ * narrower than f64; INFINITY for all other types. */
+double ps_largest_float(enum ps_dtype type);
+
 /* to[i] = from[i], n items: `to` contiguous, native and aligned, `from` strided in
  * either byte order. `itemsize` is that of `from`. */
 void ps_convert(enum ps_dtype to_type, char *to, enum ps_dtype from_type,

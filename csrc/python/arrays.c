@@ -75,6 +75,16 @@ ps_dtype_of(ps_state *state, PyArray_Descr *descr)
     return PS_raw;
 }
 
+bool
+ps_allows_cast(ps_state *state, PyArray_Descr *from, PyArray_Descr *to,
+               NPY_CASTING casting)
+{
+    const bool drops_part = PyTypeNum_ISCOMPLEX(from->type_num) &&
+                            casting != NPY_UNSAFE_CASTING &&
+                            ps_dtype_of(state, to) == PS_bf16;
+    return from == to || (!drops_part && PyArray_CanCastTypeTo(from, to, casting));
+}
+
 PyArray_Descr *
 ps_descr_of(ps_state *state, enum ps_dtype dtype)
 {
@@ -230,7 +240,7 @@ ps_check_out(ps_state *state, PyArrayObject *out, int ndim, const npy_intp *shap
         return ps_raise_shapes(PyExc_ValueError, "out has shape %U; expected %U",
                                PyArray_NDIM(out), PyArray_DIMS(out), ndim, shape);
     }
-    if (!PyArray_CanCastTypeTo(descr, PyArray_DESCR(out), casting)) {
+    if (!ps_allows_cast(state, descr, PyArray_DESCR(out), casting)) {
         PyErr_Format(PyExc_TypeError, "cannot cast from dtype %S to out's %S",
                      (PyObject *)descr, (PyObject *)PyArray_DESCR(out));
         return -1;

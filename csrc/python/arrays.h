@@ -18,6 +18,11 @@ int ps_storage_of(ps_state *state, PyArrayObject *array, enum ps_dtype *dtype);
 /* The ps_dtype of a descriptor, PS_raw when there is none. */
 enum ps_dtype ps_dtype_of(ps_state *state, PyArray_Descr *descr);
 
+/* Does the rule allow this cast? NumPy's answer, but for complex into bfloat16, which
+ * ml_dtypes calls a cast of one kind although it drops the imaginary part. */
+bool ps_allows_cast(ps_state *state, PyArray_Descr *from, PyArray_Descr *to,
+                    NPY_CASTING casting);
+
 /* A new reference to the descriptor of a number type; bf16 needs ml_dtypes loaded. */
 PyArray_Descr *ps_descr_of(ps_state *state, enum ps_dtype dtype);
 

@@ -35,11 +35,16 @@ static int
 fill_with_number(gather_work *work)
 {
     ps_incoming incoming;
-    int status = ps_take_values(work->state, work->fill_value, work->source,
-                                work->dtype, NPY_SAME_KIND_CASTING, &incoming);
+    int status =
+            ps_take_values(work->state, work->fill_value, PyArray_DESCR(work->source),
+                           work->dtype, NPY_SAME_KIND_CASTING, &incoming);
     if (status == 0 && incoming.array != NULL && PyArray_SIZE(incoming.array) != 1) {
         PyErr_SetString(PyExc_ValueError, "fill_value must be one item, not an array");
         status = -1;
+    }
+    if (status == 0 && incoming.may_overflow) {
+        status = ps_warn_of_overflow(ps_largest_part(&incoming),
+                                     PyArray_DESCR(work->source));
     }
     if (status == 0) {
         const ps_values *const view = &incoming.view;
@@ -110,24 +115,33 @@ can_write_into(const gather_work *work, PyArrayObject *out)
     return request->mask == NULL || !ps_extents_meet(out, request->mask);
 }
 
+/* Can out=, where there is one, take a result of this shape? */
+static int
+check_out(const gather_work *work, int ndim, const npy_intp *shape)
+{
+    if (work->out == NULL || work->out == Py_None) {
+        return 0;
+    }
+    return ps_require_array(work->state, work->out, "out") < 0
+                   ? -1
+                   : ps_check_out(work->state, (PyArrayObject *)work->out, ndim, shape,
+                                  PyArray_DESCR(work->source), NPY_SAME_KIND_CASTING);
+}
+
 /* The array that the op writes to; *is_private unless it is the caller's. */
 static int
 open_result(gather_work *work, bool *is_private)
 {
     const ps_request *const request = &work->request;
     *is_private = true;
-    if (work->out != NULL && work->out != Py_None) {
-        if (ps_require_array(work->state, work->out, "out") < 0 ||
-            ps_check_out(work->state, (PyArrayObject *)work->out, request->result_ndim,
-                         request->result_shape, PyArray_DESCR(work->source),
-                         NPY_SAME_KIND_CASTING) < 0) {
-            return -1;
-        }
-        if (can_write_into(work, (PyArrayObject *)work->out)) {
-            work->result = (PyArrayObject *)Py_NewRef(work->out);
-            *is_private = false;
-            return 0;
-        }
+    if (check_out(work, request->result_ndim, request->result_shape) < 0) {
+        return -1;
+    }
+    if (work->out != NULL && work->out != Py_None &&
+        can_write_into(work, (PyArrayObject *)work->out)) {
+        work->result = (PyArrayObject *)Py_NewRef(work->out);
+        *is_private = false;
+        return 0;
     }
     /* Strings keep their byte order, which numbers lose; finish() makes them native. */
     PyArray_Descr *descr = PyArray_DESCR(work->source);
@@ -216,12 +230,25 @@ run_by_helper(const gather_work *work, PyObject *a)
     if (function == NULL) {
         return NULL;
     }
-    return PyObject_CallFunction(
-            function, "sOOOOOsOO", ps_form_name(where->form), a, where->index,
-            where->axis ? where->axis : Py_NotImplemented,
-            where->batch_dims ? where->batch_dims : none,
-            where->mask ? where->mask : none, modes[work->mode],
-            work->fill_value ? work->fill_value : none, work->out ? work->out : none);
+    return PyObject_CallFunction(function, "sOOOOOsO", ps_form_name(where->form), a,
+                                 where->index,
+                                 where->axis ? where->axis : Py_NotImplemented,
+                                 where->batch_dims ? where->batch_dims : none,
+                                 where->mask ? where->mask : none, modes[work->mode],
+                                 work->fill_value ? work->fill_value : none);
+}
+
+/* Objects are gathered into an array of their own, whatever out= is. */
+static PyObject *
+gather_by_helper(gather_work *work, PyObject *a)
+{
+    work->dtype = PS_raw;
+    work->result = (PyArrayObject *)run_by_helper(work, a);
+    if (work->result == NULL ||
+        check_out(work, PyArray_NDIM(work->result), PyArray_DIMS(work->result)) < 0) {
+        return NULL;
+    }
+    return finish(work);
 }
 
 static PyObject *
@@ -241,7 +268,7 @@ gather_form(gather_work *work, PyObject *a)
         goto finish;
     }
     if (storage == PS_STORED_OBJECTS) {
-        result = run_by_helper(work, a);
+        result = gather_by_helper(work, a);
         goto finish;
     }
     const bool fills = work->mode == PS_MODE_DROP || work->mode == PS_MODE_FILL ||

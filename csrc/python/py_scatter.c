@@ -13,6 +13,7 @@
 
 #include "base/sizes.h"
 #include "kernels/kernels.h"
+#include "ops/values.h"
 #include "python/args.h"
 #include "python/arrays.h"
 #include "python/copies.h"
@@ -42,7 +43,9 @@ typedef struct {
     scatter_options options;
     PyArrayObject *target; /* owned: what the op writes to */
     PyArrayObject *out;    /* borrowed: receives the target at the end, or NULL */
+    PyArray_Descr *descr;  /* owned: the target's, which says what is allowed */
     bool is_private;
+    bool has_foreign_sums; /* NumPy alone casts between the target and dtype= */
     enum ps_dtype dtype, accumulator;
     ps_request request;
     ps_incoming values;
@@ -51,10 +54,10 @@ typedef struct {
 /* ---- which op for which dtype ---- */
 
 static int
-refuse_op(enum ps_op op, PyArrayObject *array, const char *advice)
+refuse_op(enum ps_op op, PyArray_Descr *descr, const char *advice)
 {
     PyErr_Format(PyExc_TypeError, "op '%s' is not defined for dtype %S%s",
-                 ps_op_name(op), (PyObject *)PyArray_DESCR(array), advice);
+                 ps_op_name(op), (PyObject *)descr, advice);
     return -1;
 }
 
@@ -66,6 +69,12 @@ computed_as(enum ps_dtype dtype)
 }
 
 static bool
+is_move(enum ps_op op)
+{
+    return op == PS_set || op == PS_first;
+}
+
+static bool
 has_kernel(enum ps_op op, enum ps_dtype dtype)
 {
     const enum ps_op reduction = op == PS_mean ? PS_add : op;
@@ -73,38 +82,42 @@ has_kernel(enum ps_op op, enum ps_dtype dtype)
            ps_kernels_of(PS_LEVEL_baseline)->scatter[reduction][dtype] != NULL;
 }
 
-static int
-check_op(const scatter_work *work, PyArrayObject *array)
+/* Why `op`, no move, is not defined for a dtype (`descr`); NULL where it is. */
+static const char *
+find_objection(const scatter_work *work, PyArray_Descr *descr, enum ps_dtype dtype)
 {
     const enum ps_op op = work->options.op;
-    if (op == PS_set || op == PS_first) {
-        return 0;
-    }
-    const enum ps_dtype dtype = computed_as(work->dtype);
-    const bool is_datetime = PyArray_DESCR(array)->type_num == NPY_DATETIME;
     const bool sums = op == PS_add || op == PS_sub || op == PS_mean;
     const bool orders = op == PS_min || op == PS_max || op == PS_fmin || op == PS_fmax;
     const enum ps_kind kind = dtype == PS_raw ? 0 : (enum ps_kind)ps_dtype_kind[dtype];
     if (op == PS_div && kind == PS_KIND_INT) {
-        return refuse_op(
-                op, array,
-                " (its result is float: use floor_div, or convert the target)");
+        return " (its result is float: use floor_div, or convert the target)";
     }
-    if (dtype == PS_raw || !has_kernel(op, dtype) || (is_datetime && sums)) {
-        return refuse_op(op, array, "");
+    if (!has_kernel(op, computed_as(dtype)) ||
+        (descr->type_num == NPY_DATETIME && sums)) {
+        return "";
     }
-    if (orders && kind == PS_KIND_COMPLEX && !work->options.is_drop_in) {
-        return refuse_op(op, array, " (complex numbers have no order)");
-    }
-    return 0;
+    return orders && kind == PS_KIND_COMPLEX && !work->options.is_drop_in
+                   ? " (complex numbers have no order)"
+                   : NULL;
+}
+
+static int
+check_op(const scatter_work *work)
+{
+    const char *const objection =
+            is_move(work->options.op) ? NULL
+                                      : find_objection(work, work->descr, work->dtype);
+    return objection == NULL ? 0 : refuse_op(work->options.op, work->descr, objection);
 }
 
 /* ---- the accumulator ---- */
 
 static int
-check_accumulator_cast(PyArray_Descr *from, PyArray_Descr *to, NPY_CASTING casting)
+check_accumulator_cast(const scatter_work *work, PyArray_Descr *from, PyArray_Descr *to,
+                       NPY_CASTING casting)
 {
-    if (PyArray_CanCastTypeTo(from, to, casting)) {
+    if (ps_allows_cast(work->state, from, to, casting)) {
         return 0;
     }
     PyErr_Format(
@@ -114,43 +127,93 @@ check_accumulator_cast(PyArray_Descr *from, PyArray_Descr *to, NPY_CASTING casti
     return -1;
 }
 
-/* dtype=: what sums are kept in; both casts must be allowed. */
+/* What a call without dtype= computes in. Means are sums of many, which float32 would
+ * lose. */
+static enum ps_dtype
+default_accumulator(const scatter_work *work)
+{
+    const enum ps_dtype dtype = work->dtype;
+    if (work->options.op != PS_mean || dtype == PS_raw) {
+        return computed_as(dtype);
+    }
+    switch ((enum ps_kind)ps_dtype_kind[dtype]) {
+        case PS_KIND_INT:
+            return PyTypeNum_ISSIGNED(work->descr->type_num) ? PS_i64 : PS_u64;
+        case PS_KIND_FLOAT:
+        case PS_KIND_HALF:
+            return PS_f64;
+        case PS_KIND_COMPLEX:
+            return PS_c128;
+        default:
+            return dtype;
+    }
+}
+
+/* Do kernels cast between a target's type and an accumulator's, both ways? Ticks of two
+ * units are numbers of one type that mean different times. */
+static bool
+casts_both_ways(PyArray_Descr *own, enum ps_dtype dtype, PyArray_Descr *descr,
+                enum ps_dtype wanted)
+{
+    if (dtype == PS_t64 || wanted == PS_t64) {
+        return PyArray_EquivTypes(own, descr);
+    }
+    return ps_can_convert(dtype, wanted) && ps_can_convert(wanted, dtype);
+}
+
+/* dtype=, a type of numbers: the op has to exist there, and NumPy has to allow both
+ * casts. Means are no whole numbers. */
+static int
+take_accumulator(scatter_work *work, PyArray_Descr *descr, enum ps_dtype wanted)
+{
+    const scatter_options *const options = &work->options;
+    const NPY_CASTING casting = options->casting;
+    const NPY_CASTING widening =
+            casting == NPY_UNSAFE_CASTING ? casting : NPY_SAME_KIND_CASTING;
+    if (is_move(options->op)) {
+        return 0;
+    }
+    if (check_accumulator_cast(work, work->descr, descr, widening) < 0 ||
+        check_accumulator_cast(work, descr, work->descr, casting) < 0) {
+        return -1;
+    }
+    const enum ps_kind kind = (enum ps_kind)ps_dtype_kind[wanted];
+    if (find_objection(work, descr, wanted) != NULL ||
+        (options->op == PS_mean && (kind == PS_KIND_INT || kind == PS_KIND_BOOL))) {
+        PyErr_Format(PyExc_TypeError, "dtype %S cannot accumulate op '%s' for %S",
+                     (PyObject *)descr, ps_op_name(options->op),
+                     (PyObject *)work->descr);
+        return -1;
+    }
+    work->accumulator = computed_as(wanted);
+    work->has_foreign_sums =
+            !casts_both_ways(work->descr, work->dtype, descr, work->accumulator);
+    return 0;
+}
+
 static int
 choose_accumulator(scatter_work *work)
 {
-    const scatter_options *const options = &work->options;
+    PyObject *const dtype = work->options.dtype;
     PyArray_Descr *descr = NULL;
-    work->accumulator = computed_as(work->dtype);
-    if (options->dtype == NULL || options->dtype == Py_None) {
+    work->accumulator = default_accumulator(work);
+    work->has_foreign_sums = false;
+    if (dtype == NULL || dtype == Py_None) {
         return 0;
     }
-    if (PyArray_DescrConverter(options->dtype, &descr) != NPY_SUCCEED) {
+    if (PyArray_DescrConverter(dtype, &descr) != NPY_SUCCEED) {
         return -1;
     }
-    const enum ps_dtype wanted = computed_as(ps_dtype_of(work->state, descr));
-    PyArray_Descr *const own = PyArray_DESCR(work->target);
-    int status = 0;
+    const enum ps_dtype wanted = ps_dtype_of(work->state, descr);
+    int status = -1;
     if (wanted == PS_raw) {
         PyErr_Format(PyExc_TypeError,
                      "dtype= names an accumulator, a type of numbers; got "
                      "%S",
                      (PyObject *)descr);
-        status = -1;
     }
-    else if (options->op != PS_set && options->op != PS_first) {
-        status =
-                check_accumulator_cast(own, descr, NPY_SAME_KIND_CASTING) < 0 ||
-                                check_accumulator_cast(descr, own, options->casting) < 0
-                        ? -1
-                        : 0;
-        if (status == 0 && (!has_kernel(options->op, wanted) ||
-                            (ps_dtype_kind[wanted] == PS_KIND_COMPLEX) !=
-                                    (ps_dtype_kind[work->dtype] == PS_KIND_COMPLEX))) {
-            PyErr_Format(PyExc_TypeError, "dtype %S cannot accumulate op '%s' for %S",
-                         (PyObject *)descr, ps_op_name(options->op), (PyObject *)own);
-            status = -1;
-        }
-        work->accumulator = wanted;
+    else {
+        status = take_accumulator(work, descr, wanted);
     }
     Py_DECREF(descr);
     return status;
@@ -158,14 +221,10 @@ choose_accumulator(scatter_work *work)
 
 /* ---- the target ---- */
 
-/* A fresh native C-ordered copy of `array`, in `descr` (stolen; NULL: its own type). */
+/* A fresh native C-ordered copy of `array`, in `descr` (stolen). */
 static PyArrayObject *
 fresh_copy(PyArrayObject *array, PyArray_Descr *descr)
 {
-    if (descr == NULL) {
-        descr = PyArray_DESCR(array);
-        Py_INCREF(descr);
-    }
     if (!PyDataType_ISNOTSWAPPED(descr) || PyDataType_HASFIELDS(descr)) {
         Py_SETREF(descr, PyArray_DescrNewByteorder(descr, NPY_NATIVE));
     }
@@ -182,58 +241,40 @@ fresh_copy(PyArrayObject *array, PyArray_Descr *descr)
     return copy;
 }
 
-/* Integer and bool means are floats unless the caller's own array is to hold them. */
+/* Means of whole numbers are floats, unless the caller's own array is to hold them:
+ * floored, and only when asked for. */
 static int
-open_fresh_target(scatter_work *work, PyArrayObject *array)
+settle_integer_mean(scatter_work *work, bool is_fresh)
 {
-    PyArray_Descr *descr = NULL;
-    if (work->options.op == PS_mean &&
-        (PyArray_ISINTEGER(array) || PyArray_ISBOOL(array))) {
-        descr = PyArray_DescrFromType(NPY_DOUBLE);
-        work->dtype = PS_f64;
-    }
-    work->target = fresh_copy(array, descr);
-    work->is_private = true;
-    return work->target != NULL ? 0 : -1;
-}
-
-/* Means of integers in an integer array: floored, and only when asked for. */
-static int
-check_integer_mean(scatter_work *work, PyArrayObject *array)
-{
+    const int number = work->descr->type_num;
     if (work->options.op != PS_mean ||
-        !(PyArray_ISINTEGER(array) || PyArray_ISBOOL(array))) {
+        !(PyTypeNum_ISINTEGER(number) || PyTypeNum_ISBOOL(number))) {
         return 0;
     }
-    if (PyArray_ISBOOL(array)) {
-        return refuse_op(PS_mean, array, " in place (leave out= away for float64)");
+    if (is_fresh) {
+        Py_SETREF(work->descr, PyArray_DescrFromType(NPY_DOUBLE));
+        work->dtype = PS_f64;
+        return 0;
+    }
+    if (PyTypeNum_ISBOOL(number)) {
+        return refuse_op(PS_mean, work->descr,
+                         " in place (leave out= away for float64)");
     }
     if (work->options.casting != NPY_UNSAFE_CASTING) {
         PyErr_Format(PyExc_TypeError,
                      "means of dtype %S are float64; leave out= away, or pass "
                      "casting=\"unsafe\" for floored integers",
-                     (PyObject *)PyArray_DESCR(array));
+                     (PyObject *)work->descr);
         return -1;
     }
     work->options.dtype = NULL;
     return 0;
 }
 
+/* out= is another array: it receives a result that was worked on elsewhere, so that a
+ * failure leaves it as it was. */
 static int
-open_in_place(scatter_work *work, PyArrayObject *array)
-{
-    if (ps_require_writeable(array) < 0 || check_integer_mean(work, array) < 0) {
-        return -1;
-    }
-    work->target = (PyArrayObject *)Py_NewRef((PyObject *)array);
-    work->is_private = false;
-    return 0;
-}
-
-/* out= is another array: a fresh one is worked on and copied there at the end, so that
- * a failure leaves it as it was. */
-static int
-open_other_target(scatter_work *work, PyArrayObject *array)
+check_other_out(const scatter_work *work, PyArrayObject *array)
 {
     PyObject *const object = work->options.out;
     if (ps_require_array(work->state, object, "out") < 0) {
@@ -246,21 +287,50 @@ open_other_target(scatter_work *work, PyArrayObject *array)
                                PyArray_NDIM(out), PyArray_DIMS(out),
                                PyArray_NDIM(array), PyArray_DIMS(array));
     }
-    if (!PyArray_CanCastTypeTo(PyArray_DESCR(array), PyArray_DESCR(out),
-                               work->options.casting)) {
+    if (!ps_allows_cast(work->state, PyArray_DESCR(array), PyArray_DESCR(out),
+                        work->options.casting)) {
         PyErr_Format(PyExc_TypeError, "cannot cast 'a' from dtype %S to out's %S",
                      (PyObject *)PyArray_DESCR(array), (PyObject *)PyArray_DESCR(out));
         return -1;
     }
-    if (ps_storage_of(work->state, out, &work->dtype) < 0 || check_op(work, out) < 0 ||
-        ps_require_writeable(out) < 0 || check_integer_mean(work, out) < 0) {
+    return 0;
+}
+
+/* Which array the result goes to, and what its type allows: asked of out= where there
+ * is one. How elements of `a` and of the target are stored, or -1. */
+static int
+check_target(scatter_work *work, PyObject *a, PyArrayObject *array)
+{
+    PyObject *const out = work->options.out;
+    const bool is_fresh = out == NULL || out == Py_None;
+    enum ps_dtype unused;
+    work->is_private = is_fresh || out != a || !PyArray_Check(a);
+    if (!is_fresh && work->is_private && check_other_out(work, array) < 0) {
         return -1;
     }
-    PyArray_Descr *const descr = PyArray_DESCR(out);
-    Py_INCREF(descr);
-    work->target = fresh_copy(array, descr);
-    work->is_private = true;
-    work->out = out;
+    work->out = !is_fresh && work->is_private ? (PyArrayObject *)out : NULL;
+    PyArrayObject *const counts = work->out != NULL ? work->out : array;
+    work->descr = (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(counts));
+    const int from = ps_storage_of(work->state, array, &unused);
+    const int to = ps_storage_of(work->state, counts, &work->dtype);
+    if (from < 0 || to < 0 || settle_integer_mean(work, is_fresh) < 0) {
+        return -1;
+    }
+    if (from == PS_STORED_OBJECTS || to == PS_STORED_OBJECTS) {
+        return is_fresh || ps_require_writeable(counts) == 0 ? PS_STORED_OBJECTS : -1;
+    }
+    return check_op(work) < 0 || (!is_fresh && ps_require_writeable(counts) < 0) ? -1
+                                                                                 : to;
+}
+
+static int
+open_target(scatter_work *work, PyArrayObject *array)
+{
+    work->target =
+            work->is_private
+                    ? fresh_copy(array,
+                                 (PyArray_Descr *)Py_NewRef((PyObject *)work->descr))
+                    : (PyArrayObject *)Py_NewRef((PyObject *)array);
     return work->target != NULL ? 0 : -1;
 }
 
@@ -295,7 +365,7 @@ static int
 warn_of_zeros(scatter_work *work, ps_scatter_call *call, int64_t nbytes)
 {
     const bool divides = work->options.op == PS_floor_div &&
-                         ps_dtype_kind[work->dtype] == PS_KIND_INT;
+                         ps_dtype_kind[work->accumulator] == PS_KIND_INT;
     if (!divides) {
         return 0;
     }
@@ -308,6 +378,33 @@ warn_of_zeros(scatter_work *work, ps_scatter_call *call, int64_t nbytes)
                    ? 0
                    : PyErr_WarnEx(PyExc_RuntimeWarning,
                                   "divide by zero encountered in floor_divide", 1);
+}
+
+typedef struct {
+    ps_scatter_call *call;
+    double largest;
+} overflow_check;
+
+static ps_status
+run_overflow_check(void *argument, ps_run *run)
+{
+    overflow_check *const check = argument;
+    return ps_find_largest(check->call, run, &check->largest);
+}
+
+/* NumPy's warning for Python numbers that overflow the target's type, if they take
+ * part, before anything is written. */
+static int
+warn_of_overflow(scatter_work *work, ps_scatter_call *call, int64_t nbytes)
+{
+    if (!work->values.may_overflow) {
+        return 0;
+    }
+    overflow_check check = {call, 0};
+    const ps_status status = ps_run_op(work->state, run_overflow_check, &check, nbytes);
+    return ps_raise(work->state, status, work->request.index_name) < 0
+                   ? -1
+                   : ps_warn_of_overflow(check.largest, work->descr);
 }
 
 static const char *
@@ -361,7 +458,8 @@ run_work(scatter_work *work)
                         .aligned = PyArray_ISALIGNED(request->view),
                         .is_private = work->is_private};
     const int64_t nbytes = estimate_nbytes(&call);
-    if (warn_of_zeros(work, &call, nbytes) < 0) {
+    if (warn_of_zeros(work, &call, nbytes) < 0 ||
+        warn_of_overflow(work, &call, nbytes) < 0) {
         return -1;
     }
     const ps_status status =
@@ -375,11 +473,11 @@ static int
 run_on_target(scatter_work *work, PyObject *values)
 {
     ps_request *const request = &work->request;
-    const bool is_move = work->options.op == PS_set || work->options.op == PS_first;
-    const enum ps_dtype type = is_move ? work->dtype : work->accumulator;
+    const enum ps_dtype type =
+            is_move(work->options.op) ? work->dtype : work->accumulator;
     if (ps_fill_request(work->state, work->where, work->target, request) < 0 ||
-        ps_take_values(work->state, values, work->target, type, work->options.casting,
-                       &work->values) < 0) {
+        ps_take_values(work->state, values, PyArray_DESCR(work->target), type,
+                       work->options.casting, &work->values) < 0) {
         return -1;
     }
     if (!work->is_private && (ps_require_writeable(work->target) < 0 ||
@@ -395,7 +493,8 @@ run_on_target(scatter_work *work, PyObject *values)
     return run_work(work);
 }
 
-/* What a Python helper does instead: objects, and flat positions of strided arrays. */
+/* What a Python helper does instead: objects, sums that NumPy casts, and flat positions
+ * of strided arrays. */
 static PyObject *
 run_by_helper(const scatter_work *work, enum ps_helper helper, PyObject *a,
               PyObject *values)
@@ -420,12 +519,14 @@ run_by_helper(const scatter_work *work, enum ps_helper helper, PyObject *a,
             work->options.out ? work->options.out : none);
 }
 
-/* What a helper makes of a call under a mask: the result, or the places of the trues.
- */
+/* What a helper makes of a call under a mask: the result, for values to be cast to
+ * `descr`, or with `descr` NULL the places of the trues. */
 static PyObject *
-run_on_selected(const scatter_work *work, enum ps_helper helper, PyObject *a,
+run_on_selected(const scatter_work *work, PyArray_Descr *descr, PyObject *a,
                 PyObject *values)
 {
+    const enum ps_helper helper =
+            descr == NULL ? PS_HELPER_packed_places : PS_HELPER_scatter_cast;
     PyObject *const function = ps_get_helper(work->state, helper);
     PyArrayObject *const array =
             function != NULL ? ps_as_array(work->state, a, "a") : NULL;
@@ -434,59 +535,57 @@ run_on_selected(const scatter_work *work, enum ps_helper helper, PyObject *a,
     PyObject *const out = work->options.out ? work->options.out : Py_None;
     PyObject *result = NULL;
     if (mask != NULL && ps_check_mask(mask, array) == 0) {
-        result = helper == PS_HELPER_packed_places
+        result = descr == NULL
                          ? PyObject_CallFunctionObjArgs(function, (PyObject *)array,
                                                         (PyObject *)mask, values, NULL)
-                         : PyObject_CallFunction(function, "OOOssO", (PyObject *)array,
-                                                 (PyObject *)mask, values,
-                                                 ps_op_name(work->options.op),
-                                                 ps_casting_name(work->options.casting),
-                                                 out == a ? (PyObject *)array : out);
+                         : PyObject_CallFunction(
+                                   function, "OOOOOssO", (PyObject *)array,
+                                   (PyObject *)mask, values, (PyObject *)work->descr,
+                                   (PyObject *)descr, ps_op_name(work->options.op),
+                                   ps_casting_name(work->options.casting),
+                                   out == a ? (PyObject *)array : out);
     }
     Py_XDECREF((PyObject *)mask);
     Py_XDECREF((PyObject *)array);
     return result;
 }
 
-/* Under a mask only selected values may be cast where a cast has something to warn of:
- * a helper does that. -1: error. */
-static int
-needs_cast_of_selected(const scatter_work *work, PyArrayObject *array, PyObject *values)
+/* Are these values that a cast under the rule of the call may change? Python numbers
+ * have been checked unless the rule is "unsafe". */
+static bool
+are_cast(const scatter_work *work, PyObject *values)
 {
-    if (work->where->form != PS_FORM_WHERE ||
-        !(PyArray_Check(values) || PyArray_IsScalar(values, Generic))) {
-        return 0;
-    }
-    PyObject *const out = work->options.out;
-    PyArrayObject *const target =
-            out != NULL && PyArray_Check(out) ? (PyArrayObject *)out : array;
-    const bool is_move = work->options.op == PS_set || work->options.op == PS_first;
-    const enum ps_dtype to = ps_dtype_of(work->state, PyArray_DESCR(target));
-    if (!is_move && (to == PS_raw || ps_dtype_kind[to] != PS_KIND_INT)) {
-        return 0;
-    }
-    PyArrayObject *const array_of_values = ps_as_array(work->state, values, "values");
-    if (array_of_values == NULL) {
-        return -1;
-    }
-    const int is_silent =
-            ps_casts_silently(work->state, array_of_values, PyArray_DESCR(target), to);
-    Py_DECREF(array_of_values);
-    return is_silent < 0 ? -1 : !is_silent;
+    return PyArray_Check(values) || PyArray_IsScalar(values, Generic) ||
+           (work->options.casting == NPY_UNSAFE_CASTING &&
+            (ps_is_python_number(values) || PyList_Check(values) ||
+             PyTuple_Check(values)));
 }
 
-/* The target of a call, from a and out=. */
-static int
-open_target(scatter_work *work, PyObject *a, PyArrayObject *array)
+/* Under a mask only selected values may be cast where a cast has something to warn of:
+ * a helper does that. What they are cast to, a new reference, in any byte order; NULL:
+ * nothing of the kind, or an exception. */
+static PyArray_Descr *
+descr_of_selected(const scatter_work *work, PyObject *values)
 {
-    PyObject *const out = work->options.out;
-    if (out == NULL || out == Py_None) {
-        return open_fresh_target(work, array);
+    const bool moves = is_move(work->options.op);
+    const enum ps_dtype to = moves ? work->dtype : work->accumulator;
+    if (work->where->form != PS_FORM_WHERE || !are_cast(work, values) ||
+        (!moves && ps_dtype_kind[to] != PS_KIND_INT)) {
+        return NULL;
     }
-    if (out == a && PyArray_Check(a)) {
-        return open_in_place(work, array);
+    PyArrayObject *const array = ps_as_array(work->state, values, "values");
+    PyArray_Descr *const descr =
+            array == NULL ? NULL
+            : moves       ? (PyArray_Descr *)Py_NewRef((PyObject *)work->descr)
+                          : ps_descr_of(work->state, to);
+    const int is_silent =
+            descr == NULL ? -1 : ps_casts_silently(work->state, array, descr, to);
+    Py_XDECREF((PyObject *)array);
+    if (is_silent != 0) {
+        Py_XDECREF((PyObject *)descr);
+        return NULL;
     }
-    return open_other_target(work, array);
+    return descr;
 }
 
 static PyObject *
@@ -496,12 +595,37 @@ finish(scatter_work *work)
                              : ps_deliver(work->target, work->out);
 }
 
+/* The call on its target, once that is known: by kernels, or by a helper. */
+static PyObject *
+run_checked(scatter_work *work, PyObject *a, PyArrayObject *array, PyObject *values)
+{
+    if (choose_accumulator(work) < 0) {
+        return NULL;
+    }
+    if (work->has_foreign_sums) {
+        return run_by_helper(work, PS_HELPER_scatter_through, a, values);
+    }
+    PyArray_Descr *const descr = descr_of_selected(work, values);
+    if (descr != NULL) {
+        PyObject *const result = run_on_selected(work, descr, a, values);
+        Py_DECREF(descr);
+        return result;
+    }
+    if (PyErr_Occurred() || open_target(work, array) < 0) {
+        return NULL;
+    }
+    if (ps_needs_flat_copy(work->where, work->target)) {
+        return run_by_helper(work, PS_HELPER_scatter_flat, a, values);
+    }
+    return run_on_target(work, values) == 0 ? finish(work) : NULL;
+}
+
 /* Any scatter: the one path from arguments to result. */
 static PyObject *
 scatter_form(scatter_work *work, PyObject *a, PyObject *values)
 {
     work->target = NULL;
-    work->out = NULL;
+    work->descr = NULL;
     work->values.array = NULL;
     ps_begin_request(&work->request);
     PyArrayObject *const array = ps_as_array(work->state, a, "a");
@@ -509,41 +633,17 @@ scatter_form(scatter_work *work, PyObject *a, PyObject *values)
     if (array == NULL) {
         return NULL;
     }
-    const int storage = ps_storage_of(work->state, array, &work->dtype);
-    if (storage < 0 || (storage != PS_STORED_OBJECTS && check_op(work, array) < 0)) {
-        goto finish;
-    }
+    const int storage = check_target(work, a, array);
     if (storage == PS_STORED_OBJECTS) {
         result = run_by_helper(work, PS_HELPER_scatter_objects, a, values);
-        goto finish;
     }
-    const int casts_selected = needs_cast_of_selected(work, array, values);
-    if (casts_selected != 0) {
-        result = casts_selected < 0
-                         ? NULL
-                         : run_on_selected(work, PS_HELPER_scatter_cast, a, values);
-        goto finish;
+    else if (storage >= 0) {
+        result = run_checked(work, a, array, values);
     }
-    if (open_target(work, a, array) < 0) {
-        goto finish;
-    }
-    if (ps_needs_flat_copy(work->where, work->target)) {
-        result = run_by_helper(work, PS_HELPER_scatter_flat, a, values);
-        goto finish;
-    }
-    if (choose_accumulator(work) < 0) {
-        goto finish;
-    }
-    if (work->options.op == PS_mean && ps_dtype_kind[work->dtype] == PS_KIND_INT) {
-        work->accumulator = PyArray_ISSIGNED(work->target) ? PS_i64 : PS_u64;
-    }
-    if (run_on_target(work, values) == 0) {
-        result = finish(work);
-    }
-finish:
     ps_close_request(&work->request);
     ps_close_values(&work->values);
     Py_XDECREF(work->target);
+    Py_XDECREF(work->descr);
     Py_DECREF(array);
     return result;
 }
@@ -674,7 +774,7 @@ ps_py_scatter_at(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
 static PyObject *
 scatter_packed(scatter_work *work, PyObject *a, PyObject *values)
 {
-    PyObject *const places = run_on_selected(work, PS_HELPER_packed_places, a, values);
+    PyObject *const places = run_on_selected(work, NULL, a, values);
     if (places == NULL) {
         return NULL;
     }
@@ -732,6 +832,7 @@ ps_py_fold_ids(PyObject *module, PyObject *args)
     const ps_where_args where = {.form = PS_FORM_AXIS, .index = ids, .mask = mask};
     work.where = &where;
     work.target = (PyArrayObject *)Py_NewRef(out);
+    work.descr = (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(work.target));
     ps_begin_request(&work.request);
     int status = take_options(work.state, option, &work.options);
     if (status == 0 && work.options.mode == PS_MODE_RAISE) {
@@ -742,13 +843,13 @@ ps_py_fold_ids(PyObject *module, PyObject *args)
         PyErr_SetString(PyExc_TypeError, "segments are folded in numbers");
         status = -1;
     }
-    if (status == 0 && check_op(&work, work.target) == 0 &&
-        choose_accumulator(&work) == 0) {
+    if (status == 0 && check_op(&work) == 0 && choose_accumulator(&work) == 0) {
         status = run_on_target(&work, values);
     }
     ps_close_request(&work.request);
     ps_close_values(&work.values);
     Py_DECREF(work.target);
+    Py_DECREF(work.descr);
     if (status < 0 || PyErr_Occurred()) {
         return NULL;
     }

@@ -49,18 +49,11 @@ typedef struct {
     npy_intp shape[PS_MAX_DIMS], condition_strides[PS_MAX_DIMS];
 } where_work;
 
-static bool
-is_python_number(PyObject *object)
-{
-    return PyFloat_CheckExact(object) || PyLong_CheckExact(object) ||
-           PyBool_Check(object) || PyComplex_CheckExact(object);
-}
-
 static int
 open_branch(ps_state *state, branch *side)
 {
     enum ps_dtype unused;
-    if (is_python_number(side->object)) {
+    if (ps_is_python_number(side->object)) {
         return 0;
     }
     side->array = ps_as_array(state, side->object, side->name);
@@ -224,8 +217,7 @@ static int
 check_cast(const where_work *work, const branch *side)
 {
     PyArray_Descr *const from = side->array ? PyArray_DESCR(side->array) : NULL;
-    if (from == NULL || from == work->descr ||
-        PyArray_CanCastArrayTo(side->array, work->descr, work->casting)) {
+    if (from == NULL || ps_allows_cast(work->state, from, work->descr, work->casting)) {
         return 0;
     }
     PyErr_Format(PyExc_TypeError,
@@ -243,26 +235,33 @@ casts_silently(const where_work *work, const branch *side)
                                                    work->descr, work->dtype);
 }
 
-/* 1: kernels can do it, 0: NumPy has to, -1: error. */
+/* A Python number becomes one item. Its rules are those of arriving values. */
 static int
-is_for_kernels(const where_work *work)
+take_number(where_work *work, branch *side)
+{
+    return side->array != NULL
+                   ? 0
+                   : ps_take_values(work->state, side->object, work->descr, work->dtype,
+                                    work->casting, &side->number);
+}
+
+/* 1: kernels can do it, 0: NumPy has to, -1: error. Numbers that overflow are NumPy's,
+ * which warns of what is selected. */
+static int
+is_for_kernels(where_work *work)
 {
     if (PyDataType_REFCHK(work->descr) ||
         ps_size_of(PyDataType_ELSIZE(work->descr)) < 0) {
         return 0;
     }
+    if (take_number(work, &work->x) < 0 || take_number(work, &work->y) < 0) {
+        return -1;
+    }
+    if (work->x.number.may_overflow || work->y.number.may_overflow) {
+        return 0;
+    }
     const int x = casts_silently(work, &work->x);
     return x == 1 ? casts_silently(work, &work->y) : x;
-}
-
-/* A Python number becomes one item. Its rules are those of arriving values. */
-static int
-take_number(where_work *work, branch *side, PyArrayObject *target)
-{
-    return side->array != NULL
-                   ? 0
-                   : ps_take_values(work->state, side->object, target, work->dtype,
-                                    work->casting, &side->number);
 }
 
 /* ---- the result ---- */
@@ -359,10 +358,6 @@ static int
 run_kernels(where_work *work)
 {
     int64_t n, nbytes;
-    if (take_number(work, &work->x, work->result) < 0 ||
-        take_number(work, &work->y, work->result) < 0) {
-        return -1;
-    }
     if (!work->is_private && ps_require_writeable(work->result) < 0) {
         return -1;
     }
@@ -380,8 +375,8 @@ run_kernels(where_work *work)
                     "condition");
 }
 
-/* A Python number as a new array of the result's dtype; what has no number type is left
- * to the helper as it came. */
+/* A Python number, which has been taken, as a new array: of the result's dtype, or wide
+ * where that is to warn. What has no number type is left to the helper as it came. */
 static PyObject *
 number_as_array(where_work *work, branch *side)
 {
@@ -391,15 +386,18 @@ number_as_array(where_work *work, branch *side)
     if (work->dtype == PS_raw || work->dtype == PS_t64) {
         return Py_NewRef(side->object);
     }
-    Py_INCREF(work->descr);
-    PyArrayObject *const item = (PyArrayObject *)PyArray_Zeros(0, NULL, work->descr, 0);
-    if (item == NULL || take_number(work, side, item) < 0) {
-        Py_XDECREF((PyObject *)item);
-        return NULL;
-    }
     const ps_values *const number = &side->number.view;
-    ps_convert(work->dtype, PyArray_BYTES(item), number->dtype, number->itemsize,
-               number->swapped, number->data, 0, 1);
+    const bool is_wide = side->number.may_overflow;
+    const enum ps_dtype dtype = is_wide ? number->dtype : work->dtype;
+    PyArray_Descr *const descr =
+            is_wide ? ps_descr_of(work->state, dtype)
+                    : (PyArray_Descr *)Py_NewRef((PyObject *)work->descr);
+    PyArrayObject *const item =
+            descr == NULL ? NULL : (PyArrayObject *)PyArray_Zeros(0, NULL, descr, 0);
+    if (item != NULL) {
+        ps_convert(dtype, PyArray_BYTES(item), number->dtype, number->itemsize,
+                   number->swapped, number->data, 0, 1);
+    }
     return (PyObject *)item;
 }
 
@@ -511,6 +509,7 @@ ps_py_where(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
     work.y.object = slot[2];
     work.x.array = work.y.array = NULL;
     work.x.number.array = work.y.number.array = NULL;
+    work.x.number.may_overflow = work.y.number.may_overflow = false;
     work.out = slot[3] == Py_None ? NULL : slot[3];
     work.dtype_object = slot[4];
     enum ps_dtype unused;

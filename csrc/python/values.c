@@ -22,8 +22,8 @@ kind_of(enum ps_dtype dtype)
     return dtype == PS_raw ? 0 : (enum ps_kind)ps_dtype_kind[dtype];
 }
 
-static bool
-is_exact_scalar(PyObject *object)
+bool
+ps_is_python_number(PyObject *object)
 {
     return PyFloat_CheckExact(object) || PyLong_CheckExact(object) ||
            PyBool_Check(object) || PyComplex_CheckExact(object);
@@ -42,31 +42,31 @@ hold(ps_incoming *incoming, enum ps_dtype dtype, const void *value)
 }
 
 static int
-refuse_scalar(PyObject *object, PyArrayObject *target)
+refuse_scalar(PyObject *object, PyArray_Descr *target)
 {
     PyErr_Format(
             PyExc_TypeError,
             "cannot cast %R to dtype %S (convert it first, or pass casting=\"unsafe\" "
             "to a function that takes it)",
-            object, (PyObject *)PyArray_DESCR(target));
+            object, (PyObject *)target);
     return -1;
 }
 
 static int
-raise_range(PyObject *object, PyArrayObject *target)
+raise_range(PyObject *object, PyArray_Descr *target)
 {
     PyErr_Clear();
     PyErr_Format(PyExc_OverflowError, "Python integer %S is out of bounds for %S",
-                 object, (PyObject *)PyArray_DESCR(target));
+                 object, (PyObject *)target);
     return -1;
 }
 
 /* A Python int for an integer target. */
 static int
-hold_integer(PyObject *object, PyArrayObject *target, ps_incoming *incoming)
+hold_integer(PyObject *object, PyArray_Descr *target, ps_incoming *incoming)
 {
-    const int n_bits = 8 * (int)PyArray_ITEMSIZE(target);
-    if (PyArray_ISSIGNED(target)) {
+    const int n_bits = 8 * (int)PyDataType_ELSIZE(target);
+    if (PyTypeNum_ISSIGNED(target->type_num)) {
         int overflow;
         const int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
         const int64_t highest = (int64_t)(~(uint64_t)0 >> (65 - n_bits));
@@ -84,22 +84,44 @@ hold_integer(PyObject *object, PyArrayObject *target, ps_incoming *incoming)
     return 0;
 }
 
-/* Hold an exact Python scalar. 1: done, 0: needs the general way, -1: error. */
+/* Infinities are no overflow. */
+static bool
+overflows(double value, enum ps_dtype target)
+{
+    return fabs(value) > ps_largest_float(target) && isfinite(value);
+}
+
+static void
+hold_real(double value, enum ps_dtype target, ps_incoming *incoming)
+{
+    incoming->may_overflow = overflows(value, target);
+    hold(incoming, PS_f64, &value);
+}
+
+static void
+hold_complex(double re, double im, enum ps_dtype target, ps_incoming *incoming)
+{
+    const c128 number = {re, im};
+    incoming->may_overflow = overflows(re, target) || overflows(im, target);
+    hold(incoming, PS_c128, &number);
+}
+
+/* Hold an exact Python scalar. 1: done, 0: needs the general way, which rare rules have
+ * to take, -1: error. */
 static int
-hold_scalar(ps_state *state, PyObject *object, PyArrayObject *target,
+hold_scalar(ps_state *state, PyObject *object, PyArray_Descr *target,
             NPY_CASTING casting, ps_incoming *incoming)
 {
-    const enum ps_dtype dtype = ps_dtype_of(state, PyArray_DESCR(target));
+    const enum ps_dtype dtype = ps_dtype_of(state, target);
     const enum ps_kind kind = kind_of(dtype);
-    if (casting == NPY_UNSAFE_CASTING || kind == PS_KIND_TIME || kind == PS_KIND_LONG ||
-        kind == 0) {
+    if (casting != NPY_SAME_KIND_CASTING || kind == PS_KIND_TIME ||
+        kind == PS_KIND_LONG || kind == 0) {
         return 0;
     }
     if (PyBool_Check(object)) {
         const b1 truth = object == Py_True;
         if (kind == PS_KIND_COMPLEX) {
-            const c128 number = {truth, 0};
-            hold(incoming, PS_c128, &number);
+            hold_complex(truth, 0, dtype, incoming);
         }
         else {
             hold(incoming, PS_b1, &truth);
@@ -119,8 +141,7 @@ hold_scalar(ps_state *state, PyObject *object, PyArrayObject *target,
             return refuse_scalar(object, target);
         }
         const Py_complex value = PyComplex_AsCComplex(object);
-        const c128 number = {value.real, value.imag};
-        hold(incoming, PS_c128, &number);
+        hold_complex(value.real, value.imag, dtype, incoming);
         return 1;
     }
     const double value = PyFloat_AsDouble(object);
@@ -128,11 +149,10 @@ hold_scalar(ps_state *state, PyObject *object, PyArrayObject *target,
         return -1;
     }
     if (kind == PS_KIND_COMPLEX) {
-        const c128 number = {value, 0};
-        hold(incoming, PS_c128, &number);
+        hold_complex(value, 0, dtype, incoming);
     }
     else {
-        hold(incoming, PS_f64, &value);
+        hold_real(value, dtype, incoming);
     }
     return 1;
 }
@@ -140,7 +160,7 @@ hold_scalar(ps_state *state, PyObject *object, PyArrayObject *target,
 /* Lists, tuples and scalars for wide or odd targets: a helper tells whether they are
  * weak. On success *is_weak says whether casting has been checked. */
 static PyArrayObject *
-as_values(ps_state *state, PyObject *object, PyArrayObject *target, NPY_CASTING casting,
+as_values(ps_state *state, PyObject *object, PyArray_Descr *target, NPY_CASTING casting,
           bool *is_weak)
 {
     *is_weak = false;
@@ -149,10 +169,10 @@ as_values(ps_state *state, PyObject *object, PyArrayObject *target, NPY_CASTING 
     }
     PyObject *const helper = ps_get_helper(state, PS_HELPER_weak_values);
     PyObject *const result =
-            helper == NULL ? NULL
-                           : PyObject_CallFunction(helper, "OOi", object,
-                                                   (PyObject *)PyArray_DESCR(target),
-                                                   casting == NPY_UNSAFE_CASTING);
+            helper == NULL
+                    ? NULL
+                    : PyObject_CallFunction(helper, "OOs", object, (PyObject *)target,
+                                            ps_casting_name(casting));
     if (result == NULL) {
         return NULL;
     }
@@ -164,24 +184,16 @@ as_values(ps_state *state, PyObject *object, PyArrayObject *target, NPY_CASTING 
     return ps_as_array(state, object, "values");
 }
 
-/* NumPy's rule, but for complex into bfloat16, which ml_dtypes calls a cast of one kind
- * although it drops the imaginary part. */
 static int
-check_cast(ps_state *state, PyArrayObject *values, PyArrayObject *target,
+check_cast(ps_state *state, PyArrayObject *values, PyArray_Descr *target,
            NPY_CASTING casting)
 {
-    if (PyArray_DESCR(values) == PyArray_DESCR(target)) {
-        return 0;
-    }
-    const bool drops_part = PyArray_ISCOMPLEX(values) &&
-                            casting != NPY_UNSAFE_CASTING &&
-                            ps_dtype_of(state, PyArray_DESCR(target)) == PS_bf16;
-    if (!drops_part && PyArray_CanCastArrayTo(values, PyArray_DESCR(target), casting)) {
+    if (ps_allows_cast(state, PyArray_DESCR(values), target, casting)) {
         return 0;
     }
     PyErr_Format(PyExc_TypeError,
                  "cannot cast values from dtype %S to %S according to the rule '%s'",
-                 (PyObject *)PyArray_DESCR(values), (PyObject *)PyArray_DESCR(target),
+                 (PyObject *)PyArray_DESCR(values), (PyObject *)target,
                  ps_casting_name(casting));
     return -1;
 }
@@ -189,15 +201,10 @@ check_cast(ps_state *state, PyArrayObject *values, PyArrayObject *target,
 /* Is the conversion one that ps_convert makes exactly as NumPy would? */
 static bool
 converts_in_kernels(enum ps_dtype from, enum ps_dtype to, PyArrayObject *values,
-                    PyArrayObject *target)
+                    PyArray_Descr *target)
 {
-    if (from == PS_raw || to == PS_raw) {
-        return PyArray_EquivTypes(PyArray_DESCR(values), PyArray_DESCR(target));
-    }
-    if (from == PS_t64 || to == PS_t64) {
-        PyArray_Descr *const one = PyArray_DESCR(values), *const two =
-                                                                  PyArray_DESCR(target);
-        return one->type_num == two->type_num && PyArray_EquivTypes(one, two);
+    if (from == PS_raw || to == PS_raw || from == PS_t64 || to == PS_t64) {
+        return PyArray_EquivTypes(PyArray_DESCR(values), target);
     }
     if (from == to) {
         return true;
@@ -211,22 +218,60 @@ converts_in_kernels(enum ps_dtype from, enum ps_dtype to, PyArrayObject *values,
 
 /* The descriptor that NumPy is to cast to where kernels do not. */
 static PyArray_Descr *
-cast_target(ps_state *state, enum ps_dtype work, PyArrayObject *target)
+cast_target(ps_state *state, enum ps_dtype work, PyArray_Descr *target)
 {
     if (work == PS_raw || work == PS_t64) {
-        PyArray_Descr *const descr = PyArray_DESCR(target);
-        Py_INCREF(descr);
-        return descr;
+        return (PyArray_Descr *)Py_NewRef((PyObject *)target);
     }
     return ps_descr_of(state, work);
 }
 
+/* Has a weak array an element too large for the target's type? Any that could be are
+ * held as f64 or c128. 0 or -1. */
+static int
+look_for_overflow(ps_state *state, PyArray_Descr *target, ps_incoming *incoming)
+{
+    const enum ps_dtype dtype = ps_dtype_of(state, target);
+    const enum ps_dtype own = incoming->view.dtype;
+    if (isinf(ps_largest_float(dtype)) || (own != PS_f64 && own != PS_c128)) {
+        return 0;
+    }
+    const int is_silent = ps_casts_silently(state, incoming->array, target, dtype);
+    incoming->may_overflow = is_silent == 0;
+    return is_silent < 0 ? -1 : 0;
+}
+
+double
+ps_largest_part(const ps_incoming *incoming)
+{
+    const double *const part = (const double *)(const void *)incoming->view.data;
+    const double re = fabs(part[0]);
+    const double im = incoming->view.dtype == PS_c128 ? fabs(part[1]) : 0;
+    return isfinite(re) && (re > im || !isfinite(im)) ? re : im;
+}
+
 int
-ps_take_values(ps_state *state, PyObject *object, PyArrayObject *target,
+ps_warn_of_overflow(double number, PyArray_Descr *descr)
+{
+    PyArrayObject *const wide = (PyArrayObject *)PyArray_SimpleNew(0, NULL, NPY_DOUBLE);
+    PyObject *cast = NULL;
+    if (wide != NULL) {
+        *(double *)PyArray_DATA(wide) = number;
+        Py_INCREF(descr);
+        cast = PyArray_CastToType(wide, descr, 0);
+    }
+    Py_XDECREF((PyObject *)wide);
+    Py_XDECREF(cast);
+    return cast != NULL ? 0 : -1;
+}
+
+int
+ps_take_values(ps_state *state, PyObject *object, PyArray_Descr *target,
                enum ps_dtype work, NPY_CASTING casting, ps_incoming *incoming)
 {
     incoming->array = NULL;
-    if (is_exact_scalar(object)) {
+    incoming->may_overflow = false;
+    if (ps_is_python_number(object)) {
         const int held = hold_scalar(state, object, target, casting, incoming);
         if (held != 0) {
             return held < 0 ? -1 : 0;
@@ -256,7 +301,7 @@ ps_take_values(ps_state *state, PyObject *object, PyArrayObject *target,
                                  .itemsize = PyArray_ITEMSIZE(values),
                                  .swapped = dtype != PS_raw && ps_is_swapped(values),
                                  .aligned = PyArray_ISALIGNED(values)};
-    return 0;
+    return is_weak ? look_for_overflow(state, target, incoming) : 0;
 }
 
 int

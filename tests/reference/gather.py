@@ -18,6 +18,7 @@ from .addressing import (
 from .values import (
     as_target,
     as_values,
+    can_cast,
     check_writable,
     kind_of,
     native,
@@ -41,7 +42,7 @@ def take(a, resolve, mode, fill_value, out):
     if out is not None:
         require_array(out)
     dtype = native(source.dtype if out is None else out.dtype)
-    if not np.can_cast(source.dtype, dtype, "same_kind"):
+    if not can_cast(source.dtype, dtype, "same_kind"):
         raise TypeError(f"cannot cast {source.dtype} to {dtype}")
     places = resolve(source.shape)
     if out is not None:

@@ -7,7 +7,6 @@ store it once.
 """
 
 import warnings
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -25,11 +24,14 @@ from .combine import combiner, divide_by_count, neumaier
 from .values import (
     as_target,
     as_values,
+    as_weak,
+    can_cast,
     check_writable,
     is_bfloat16,
     kind_of,
     native,
     plain,
+    rounded,
 )
 
 ALIASES = {
@@ -115,14 +117,30 @@ def accumulator_of(op, target, dtype):
     """Return the dtype in which `op` is computed; moves have none of their own."""
     if op in MOVES:
         return target
-    if dtype is not None:
+    if dtype is not None and not (op == "mean" and kind_of(target) == "int"):
         chosen = native(np.dtype(dtype))
-    elif op == "mean" and kind_of(target) == "int":
-        chosen = np.dtype(np.uint64 if target.kind == "u" else np.int64)
     else:
-        chosen = target
+        chosen = target if op != "mean" else accumulator_of_mean(target)
     half = chosen == np.float16 or is_bfloat16(chosen)
     return np.dtype(np.float32) if half else chosen
+
+
+def accumulator_of_mean(target):
+    """Return the dtype in which means are summed unless dtype= says otherwise."""
+    if kind_of(target) == "int":
+        return np.dtype(np.uint64 if target.kind == "u" else np.int64)
+    wide = {"float": np.float64, "complex": np.complex128}
+    return np.dtype(wide.get(kind_of(target), target))
+
+
+def check_accumulator(op, dtype, complex_order):
+    """Raise TypeError unless `op` can be computed in `dtype`, which the call names."""
+    if kind_of(dtype) == "other":
+        raise TypeError(f"{dtype} is no accumulator")
+    if op not in MOVES:
+        check_op(op, dtype, complex_order)
+        if op == "mean" and kind_of(dtype) in ("bool", "int"):
+            raise TypeError(f"means are not summed in {dtype}")
 
 
 def result_dtype(op, a, out):
@@ -166,7 +184,7 @@ def fold_all(flat, old, arrivals, op, options):
         total = fold(op, old[target], values, include_self, options.compensated)
         if op == "mean":
             total = divide_by_count(total, len(values) + include_self, flat.dtype)
-        flat[target : target + 1] = np.asarray(total).astype(flat.dtype)
+        flat[target : target + 1] = rounded(np.asarray(total), flat.dtype)
 
 
 def move_all(flat, values, targets, op):
@@ -188,13 +206,29 @@ def check_options(options):
     return op
 
 
-def check_casts(op, source, target, accumulator, casting):
-    """Raise TypeError unless the target can be read and the results be stored."""
-    rule = "unsafe" if casting == "unsafe" else "same_kind"
-    floored = op == "mean" and kind_of(target) == "int" and rule != "unsafe"
-    for given, wanted in pairwise((source, target, accumulator, target)):
-        if floored or not np.can_cast(given, wanted, rule):
+def check_casts(op, source, target, options):
+    """Raise TypeError unless the target can be read and the results be stored.
+
+    A call that names an accumulator wants the casts to it; those back keep the rule.
+    """
+    casting, named = options.casting, options.dtype
+    casts = [(source, target, casting)] if options.out is not None else []
+    floored = op == "mean" and kind_of(target) == "int"
+    if floored and casting != "unsafe":
+        raise TypeError("means of whole numbers are not whole")
+    if named is not None and not floored and op not in MOVES:
+        widening = "unsafe" if casting == "unsafe" else "same_kind"
+        named = np.dtype(named)
+        casts += [(target, named, widening), (named, target, casting)]
+    for given, wanted, rule in casts:
+        if not can_cast(given, wanted, rule):
             raise TypeError(f"cannot cast {given} to {wanted} by rule {rule!r}")
+
+
+def warn_of_overflow(numbers, targets, dtype):
+    """Let NumPy warn of Python numbers that take part and overflow the target."""
+    taking = [target is not None for target in targets]
+    numbers[np.array(taking, bool)].astype(dtype)
 
 
 def spread(values, shape):
@@ -214,11 +248,16 @@ def update(a, resolve, values, options, complex_order=False):
     target = result_dtype(op, source, out)
     check_op(op, target, complex_order)
     accumulator = accumulator_of(op, target, options.dtype)
-    check_casts(op, source.dtype, target, accumulator, options.casting)
+    check_casts(op, source.dtype, target, options)
+    if options.dtype is not None and not (op == "mean" and kind_of(target) == "int"):
+        check_accumulator(op, np.dtype(options.dtype), complex_order)
 
     places = resolve(source.shape)
+    weak = as_weak(values, target)
     values = as_values(values, target, accumulator, options.casting)
     values = spread(values, places.shape)
+    if weak is not None:
+        warn_of_overflow(spread(weak, places.shape), places.targets, target)
     with np.errstate(all="ignore"):
         flat = plain(source).astype(target)
         if op in MOVES:

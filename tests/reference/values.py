@@ -31,6 +31,12 @@ def kind_of(dtype):
     return kinds.get(dtype.kind, "other")
 
 
+def can_cast(given, wanted, casting):
+    """Ask NumPy; complex into bfloat16, which loses half, needs "unsafe"."""
+    loses = given.kind == "c" and is_bfloat16(wanted) and casting != "unsafe"
+    return not loses and np.can_cast(given, wanted, casting)
+
+
 def native(dtype):
     """Return `dtype` in this machine's byte order."""
     return dtype if dtype.isnative else dtype.newbyteorder("=")
@@ -95,10 +101,12 @@ def as_complex(value):
 def weak_array(values, kind, target, accumulator, casting):
     """Convert a weak scalar or list: checked against `target`, then cast."""
     goal = "float" if kind_of(target) == "longdouble" else kind_of(target)
+    if kind and casting not in ("same_kind", "unsafe"):
+        check_by_copyto(values, target, casting)
     if kind and RANKS.index(kind) > RANKS.index(goal):
         if casting != "unsafe":
             raise TypeError(f"cannot put a Python {kind} into {target}")
-        return np.array(values).astype(target).astype(accumulator)
+        return np.array(values).astype(accumulator)
     if goal == "bool":
         array = np.array(convert_weak(values, bool), bool)
     elif goal == "int":
@@ -108,6 +116,37 @@ def weak_array(values, kind, target, accumulator, casting):
     else:
         array = np.array(convert_weak(values, as_complex), complex)
     return array.astype(accumulator)
+
+
+def check_by_copyto(values, target, casting):
+    """Raise TypeError where np.copyto does for a number of the type of any of these."""
+    if isinstance(values, (list, tuple)):
+        for value in values:
+            check_by_copyto(value, target, casting)
+    else:
+        np.copyto(np.empty((), target), type(values)(), casting=casting)
+
+
+def as_weak(values, target):
+    """Return Python numbers that a float or complex target may not hold, or None."""
+    kind, goal = weak_kind(values), kind_of(target)
+    if not kind or goal not in ("float", "complex"):
+        return None
+    if kind == "complex":
+        return np.array(convert_weak(values, complex)) if goal == kind else None
+    return np.array(convert_weak(values, float))
+
+
+def rounded(array, dtype):
+    """Cast with a single rounding, also to bfloat16, which NumPy reaches by float32."""
+    if not is_bfloat16(dtype) or array.dtype != np.float64:
+        return array.astype(dtype)
+    near = array.astype(np.float32)
+    side = np.where(near > array, -np.inf, np.inf).astype(np.float32)
+    other = np.nextafter(near, side)
+    is_odd = near.view(np.uint32) % 2 == 1
+    keep = (near == array) | is_odd | ~np.isfinite(array)
+    return np.where(keep, near, other).astype(dtype)
 
 
 @np.errstate(all="ignore")
@@ -122,11 +161,17 @@ def as_values(values, target, accumulator, casting):
         return weak_array(values, kind, target, accumulator, casting)
     array = np.asarray(values)
     refuse_dtype(array.dtype)
-    if array.dtype.kind == "c" and is_bfloat16(target):
-        raise TypeError("complex values do not go into bfloat16")
-    if not np.can_cast(array.dtype, target, casting):
+    if not can_cast(array.dtype, target, casting):
         raise TypeError(f"cannot cast {array.dtype} to {target} by rule {casting!r}")
-    return plain(array).astype(accumulator).reshape(array.shape)
+    flat = plain(array)
+    if target.kind in "mM" and not has_unit(array.dtype):
+        flat = flat.astype(target)
+    return flat.astype(accumulator).reshape(array.shape)
+
+
+def has_unit(dtype):
+    """Is it a time of some unit? A number is one of the target's unit."""
+    return dtype.kind in "mM" and np.datetime_data(dtype)[0] != "generic"
 
 
 def byte_positions(array):

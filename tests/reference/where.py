@@ -23,6 +23,7 @@ from .values import (
     RANKS,
     WEAK_KINDS,
     as_target,
+    can_cast,
     check_writable,
     is_bfloat16,
     kind_of,
@@ -52,7 +53,7 @@ def as_branch(value, dtype, casting):
         with np.errstate(all="ignore"):
             return weak_array(value, WEAK_KINDS[type(value)], dtype, dtype, casting)
     array = np.asarray(value)
-    if not np.can_cast(array.dtype, dtype, casting):
+    if not can_cast(array.dtype, dtype, casting):
         raise TypeError(f"cannot cast {array.dtype} to {dtype} by rule {casting!r}")
     return array
 
@@ -69,7 +70,7 @@ def where(condition, x, y, *, out=None, dtype=None, casting="same_kind"):
     shape = common_shape(condition.shape, np.shape(x), np.shape(y))
     if out is not None:
         check_writable(out, shape)
-        if not np.can_cast(dtype, out.dtype, casting):
+        if not can_cast(dtype, out.dtype, casting):
             raise TypeError(f"cannot cast {dtype} to {out.dtype} by rule {casting!r}")
     branches = [as_branch(value, dtype, casting) for value in (y, x)]
 
