@@ -70,7 +70,7 @@ fill_with_object(gather_work *work)
         return -1;
     }
     const int status = PyArray_CopyObject(item, work->fill_value);
-    memcpy(work->fill, PyArray_DATA(item), (size_t)PyArray_ITEMSIZE(item));
+    memcpy(work->fill, PyArray_DATA(item), (size_t)PyArray_ITEMSIZE(work->source));
     Py_DECREF(item);
     return status;
 }
@@ -149,10 +149,15 @@ open_result(gather_work *work, bool *is_private)
     if (work->dtype != PS_raw && ps_is_swapped(work->source)) {
         Py_SETREF(descr, PyArray_DescrNewByteorder(descr, NPY_NATIVE));
     }
-    work->result = descr == NULL ? NULL
-                                 : (PyArrayObject *)PyArray_NewFromDescr(
-                                           &PyArray_Type, descr, request->result_ndim,
-                                           request->result_shape, NULL, NULL, 0, NULL);
+    if (descr == NULL) {
+        return -1;
+    }
+    /* NumPy makes strings of no bytes strings of one, which no kernel writes. */
+    const bool is_empty = PyArray_ITEMSIZE(work->source) == 0;
+    const int ndim = request->result_ndim;
+    const npy_intp *const shape = request->result_shape;
+    work->result = (PyArrayObject *)(is_empty ? PyArray_Zeros(ndim, shape, descr, 0)
+                                              : PyArray_Empty(ndim, shape, descr, 0));
     return work->result != NULL ? 0 : -1;
 }
 
