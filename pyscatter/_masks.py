@@ -40,7 +40,8 @@ def where_by_numpy(condition, x, y, shape, dtype, casting):
     """
     condition = np.asarray(condition)
     x, y = (v if type(v) in WEAK_TYPES else np.asarray(v) for v in (x, y))
-    if all(getattr(branch, "dtype", None) == dtype for branch in (x, y)):
+    is_plain = dtype.names is None or dtype == np.result_type(dtype, dtype)
+    if is_plain and all(getattr(side, "dtype", None) == dtype for side in (x, y)):
         return np.array(np.where(condition, x, y), order="C", copy=None)
     mask = spread(_core.where(condition, True, False), shape)
     result = np.zeros(shape, dtype)

@@ -245,6 +245,11 @@ def _call(name, function, arrays, mask):
     return result
 
 
+def _blank(shape, dtype):
+    """An array whose elements will all be written; zero between fields of records."""
+    return np.empty(shape, dtype) if dtype.names is None else np.zeros(shape, dtype)
+
+
 def apply_where(cond, args, f1, f2=None, *, fill_value=None, derivative=None):
     """
     Call a function on selected elements alone, and another one on the others.
@@ -322,11 +327,11 @@ def apply_where(cond, args, f1, f2=None, *, fill_value=None, derivative=None):
     chosen = _call("f1", f1, arrays, mask)
     if f2 is None:
         other = fills[0] if fills else fill_value
-        result = np.empty(mask.shape, promoted(chosen, other))
+        result = _blank(mask.shape, promoted(chosen, other))
         scatter_where(result, ~mask, other, out=result)
     else:
         other = _call("f2", f2, arrays, ~mask)
-        result = np.empty(mask.shape, promoted(chosen, other))
+        result = _blank(mask.shape, promoted(chosen, other))
         scatter_where(result, ~mask, other, packed=True, out=result)
     scatter_where(result, mask, chosen, packed=True, out=result)
     return result.reshape(shape)

@@ -42,7 +42,7 @@ is_checked_pass(const ps_ready_call *ready)
 {
     const ps_scatter_call *const call = ready->call;
     const bool is_move = call->op == PS_set && ps_size_of(ready->itemsize) >= 0 &&
-                         call->address.mode == PS_MODE_RAISE;
+                         call->address.mode == PS_MODE_RAISE && call->spans == NULL;
     return (call->op < PS_NUM_REDUCTIONS || is_move) &&
            (call->target.is_private || call->is_checked) && ready->split.width == 1 &&
            ready->split.outer_count == 1 &&

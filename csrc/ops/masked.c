@@ -203,7 +203,7 @@ make_ready(ps_scatter_call *call, ready_masked *ready, int64_t *shape,
     ps_target *const target = &call->target;
     const ps_values *const values = &call->values;
     if (call->rows.ndim > 0 || call->compensated || ps_forced_choice() != 0 ||
-        ps_size_of(target->itemsize) < 0 ||
+        ps_size_of(target->itemsize) < 0 || call->spans != NULL ||
         (!is_move(call) && call->op >= PS_NUM_REDUCTIONS)) {
         return false;
     }

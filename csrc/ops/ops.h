@@ -94,11 +94,20 @@ typedef struct {
     bool is_private; /* nobody sees it before the call has succeeded */
 } ps_target;
 
+/* A stretch of the bytes of an item. */
+typedef struct {
+    int64_t first, n;
+} ps_span;
+
 typedef struct {
     ps_address address;
     ps_rows rows;
     ps_target target;
     ps_values values;
+    /* What is written of an item that is moved: nothing but these stretches, ascending;
+     * NULL: all of it. */
+    const ps_span *spans;
+    int64_t n_spans;
     enum ps_op op;
     enum ps_dtype accumulator;
     bool include_self;

@@ -32,8 +32,38 @@ ps_whole_piece(const ps_ready_call *ready)
                       .width = ready->split.width};
 }
 
-/* Four kernels: moves of elements and of rows, reductions of elements and of rows.
- * Rows of one element are elements; items of odd sizes are rows of bytes. */
+/* Short rows are items; items of odd sizes are rows of bytes. */
+static void
+move_rows(const ps_ready_call *ready, char *target, const ps_list *list,
+          const char *values, int64_t value_stride, int64_t nbytes)
+{
+    const int size = ps_size_of(nbytes);
+    if (size >= 0) {
+        ps_kernels()->set[size](target, list, values, value_stride);
+    }
+    else {
+        ps_kernels()->set_rows(target, list, values, value_stride, nbytes,
+                               ready->ahead);
+    }
+}
+
+/* Bytes between the stretches of an item belong to someone else. */
+static void
+move_spans(const ps_ready_call *ready, char *target, const ps_list *list,
+           const char *values, int64_t value_stride, int64_t width)
+{
+    const ps_scatter_call *const call = ready->call;
+    for (int64_t column = 0; column < width; column++) {
+        for (int64_t i = 0; i < call->n_spans; i++) {
+            const int64_t at = column * ready->itemsize + call->spans[i].first;
+            move_rows(ready, target + at, list, values + at, value_stride,
+                      call->spans[i].n);
+        }
+    }
+}
+
+/* Moves of rows or of parts of their items; reductions of elements and of rows, of
+ * which those of one element are elements. */
 void
 ps_apply_list(const ps_ready_call *ready, char *target, const ps_list *list,
               const char *values, int64_t value_stride, int64_t width)
@@ -41,13 +71,11 @@ ps_apply_list(const ps_ready_call *ready, char *target, const ps_list *list,
     const ps_kernel_table *const kernels = ps_kernels();
     const enum ps_op op = ready->call->op;
     const bool is_move = op == PS_set || op == PS_first;
-    const int size = ps_size_of(width * ready->itemsize); /* short rows are items */
-    if (is_move && size >= 0) {
-        kernels->set[size](target, list, values, value_stride);
+    if (is_move && ready->call->spans != NULL) {
+        move_spans(ready, target, list, values, value_stride, width);
     }
     else if (is_move) {
-        kernels->set_rows(target, list, values, value_stride, width * ready->itemsize,
-                          ready->ahead);
+        move_rows(ready, target, list, values, value_stride, width * ready->itemsize);
     }
     else if (width > 1) {
         kernels->scatter_rows[op][ready->type](target, list, values, value_stride,

@@ -195,3 +195,26 @@ ps_deliver(PyArrayObject *result, PyArrayObject *out)
     }
     return NULL;
 }
+
+PyArrayObject *
+ps_fresh_copy(PyArrayObject *array, PyArray_Descr *descr)
+{
+    const bool is_record = PyDataType_HASFIELDS(descr);
+    if (!PyDataType_ISNOTSWAPPED(descr) || is_record) {
+        Py_SETREF(descr, PyArray_DescrNewByteorder(descr, NPY_NATIVE));
+    }
+    if (descr == NULL) {
+        return NULL;
+    }
+    const int ndim = PyArray_NDIM(array);
+    const npy_intp *const shape = PyArray_DIMS(array);
+    /* Copying leaves the bytes between fields alone. */
+    PyArrayObject *const copy =
+            (PyArrayObject *)(is_record ? PyArray_Zeros(ndim, shape, descr, 0)
+                                        : PyArray_Empty(ndim, shape, descr, 0));
+    if (copy != NULL && ps_copy_into(copy, array, true) < 0) {
+        Py_DECREF(copy);
+        return NULL;
+    }
+    return copy;
+}

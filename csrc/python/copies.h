@@ -25,6 +25,10 @@ PyArrayObject *ps_cast_of(PyArrayObject *array, PyArray_Descr *descr);
 /* Every element of a flat array one axis, in C order: a view where there can be one. */
 PyArrayObject *ps_flat_of(PyArrayObject *array);
 
+/* A fresh native C-ordered copy of `array`, in `descr` (stolen);
+ * zero between the fields of records. */
+PyArrayObject *ps_fresh_copy(PyArrayObject *array, PyArray_Descr *descr);
+
 /* `out` receives `result`, of its shape. A cast is made before `out` is touched, since
  * it may warn, and a warning may be an error. A new reference to `out`, or NULL. */
 PyObject *ps_deliver(PyArrayObject *result, PyArrayObject *out);

@@ -211,7 +211,7 @@ native_result(PyArrayObject *result)
         Py_DECREF(native);
         return Py_NewRef((PyObject *)result);
     }
-    return (PyObject *)ps_cast_of(result, native);
+    return (PyObject *)ps_fresh_copy(result, native);
 }
 
 /* out= that could not be written into receives a copy. */

@@ -19,6 +19,7 @@
 #include "python/copies.h"
 #include "python/forms.h"
 #include "python/py_plan.h"
+#include "python/spans.h"
 #include "python/values.h"
 
 /* What a call asks for beside where. */
@@ -47,6 +48,7 @@ typedef struct {
     bool is_private;
     bool has_foreign_sums; /* NumPy alone casts between the target and dtype= */
     enum ps_dtype dtype, accumulator;
+    ps_spans spans; /* of the target's items */
     ps_request request;
     ps_incoming values;
 } scatter_work;
@@ -221,26 +223,6 @@ choose_accumulator(scatter_work *work)
 
 /* ---- the target ---- */
 
-/* A fresh native C-ordered copy of `array`, in `descr` (stolen). */
-static PyArrayObject *
-fresh_copy(PyArrayObject *array, PyArray_Descr *descr)
-{
-    if (!PyDataType_ISNOTSWAPPED(descr) || PyDataType_HASFIELDS(descr)) {
-        Py_SETREF(descr, PyArray_DescrNewByteorder(descr, NPY_NATIVE));
-    }
-    if (descr == NULL) {
-        return NULL;
-    }
-    PyArrayObject *const copy = (PyArrayObject *)PyArray_NewFromDescr(
-            &PyArray_Type, descr, PyArray_NDIM(array), PyArray_DIMS(array), NULL, NULL,
-            0, NULL);
-    if (copy != NULL && ps_copy_into(copy, array, true) < 0) {
-        Py_DECREF(copy);
-        return NULL;
-    }
-    return copy;
-}
-
 /* Means of whole numbers are floats, unless the caller's own array is to hold them:
  * floored, and only when asked for. */
 static int
@@ -328,8 +310,8 @@ open_target(scatter_work *work, PyArrayObject *array)
 {
     work->target =
             work->is_private
-                    ? fresh_copy(array,
-                                 (PyArray_Descr *)Py_NewRef((PyObject *)work->descr))
+                    ? ps_fresh_copy(array,
+                                    (PyArray_Descr *)Py_NewRef((PyObject *)work->descr))
                     : (PyArrayObject *)Py_NewRef((PyObject *)array);
     return work->target != NULL ? 0 : -1;
 }
@@ -445,6 +427,8 @@ run_work(scatter_work *work)
     ps_scatter_call call = {.address = request->address,
                             .rows = request->rows,
                             .values = work->values.view,
+                            .spans = work->spans.span,
+                            .n_spans = work->spans.n,
                             .op = work->options.op,
                             .accumulator = work->accumulator,
                             .include_self = work->options.include_self,
@@ -617,6 +601,10 @@ run_checked(scatter_work *work, PyObject *a, PyArrayObject *array, PyObject *val
     if (ps_needs_flat_copy(work->where, work->target)) {
         return run_by_helper(work, PS_HELPER_scatter_flat, a, values);
     }
+    if (work->dtype == PS_raw &&
+        ps_find_spans(PyArray_DESCR(work->target), &work->spans) < 0) {
+        return NULL;
+    }
     return run_on_target(work, values) == 0 ? finish(work) : NULL;
 }
 
@@ -626,6 +614,7 @@ scatter_form(scatter_work *work, PyObject *a, PyObject *values)
 {
     work->target = NULL;
     work->descr = NULL;
+    work->spans = (ps_spans){NULL, 0};
     work->values.array = NULL;
     ps_begin_request(&work->request);
     PyArrayObject *const array = ps_as_array(work->state, a, "a");
@@ -642,6 +631,7 @@ scatter_form(scatter_work *work, PyObject *a, PyObject *values)
     }
     ps_close_request(&work->request);
     ps_close_values(&work->values);
+    ps_close_spans(&work->spans);
     Py_XDECREF(work->target);
     Py_XDECREF(work->descr);
     Py_DECREF(array);

@@ -17,6 +17,7 @@
 #include "python/args.h"
 #include "python/arrays.h"
 #include "python/copies.h"
+#include "python/spans.h"
 #include "python/values.h"
 
 enum {
@@ -44,6 +45,7 @@ typedef struct {
     PyArray_Descr *descr;  /* owned: of the result */
     PyArrayObject *result; /* owned: what is written to */
     bool is_private;
+    bool has_holes; /* bytes in items that no field of `descr` fills */
     enum ps_dtype dtype;
     int ndim;
     npy_intp shape[PS_MAX_DIMS], condition_strides[PS_MAX_DIMS];
@@ -143,7 +145,9 @@ choose_dtype(where_work *work)
         return -1;
     }
     work->dtype = ps_dtype_of(work->state, work->descr);
-    return 0;
+    const int has_holes = work->dtype == PS_raw ? ps_has_holes(work->descr) : 0;
+    work->has_holes = has_holes != 0;
+    return has_holes < 0 ? -1 : 0;
 }
 
 /* ---- shapes ---- */
@@ -283,11 +287,12 @@ meets_out(const where_work *work, PyArrayObject *array, const npy_intp *strides)
     return !is_same;
 }
 
-/* May elements go to out= as they come? */
+/* May elements go to out= as they come? Whole ones, so that there must be no byte in
+ * them that belongs to someone else. */
 static bool
 can_write_into_out(const where_work *work)
 {
-    return work->out != NULL &&
+    return work->out != NULL && !work->has_holes &&
            PyArray_EquivTypes(PyArray_DESCR((PyArrayObject *)work->out), work->descr) &&
            !ps_extents_meet(work->condition, (PyArrayObject *)work->out) &&
            !meets_out(work, work->x.array, work->x.strides) &&
