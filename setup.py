@@ -1,13 +1,19 @@
 """The one extension module: its sources, headers and flags. Metadata: pyproject.toml.
 
-Sources are compiled in parallel, since the kernel files dominate the build.
-PYSCATTER_CFLAGS adds flags (sanitizers, coverage); PYSCATTER_WERROR=1 is the
-developers' build, in which every warning is an error.
+Sources are compiled in parallel, since the kernel files dominate the build, and only
+when something that they are made from has changed. PYSCATTER_CFLAGS adds flags
+(sanitizers, coverage); PYSCATTER_WERROR=1 is the developers' build, in which every
+warning is an error.
 """
 
+import hashlib
 import os
+import shlex
+import subprocess
+import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 from glob import glob
+from pathlib import Path
 
 import numpy as np
 from setuptools import Extension, setup
@@ -18,6 +24,9 @@ FLAGS = [
     "-std=c11",
     "-O3",
     "-g1",
+    "-DNDEBUG",
+    "-fPIC",
+    "-fwrapv",  # as CPython is compiled
     "-ffp-contract=off",
     "-fno-math-errno",
     "-fno-trapping-math",
@@ -35,26 +44,62 @@ WARNINGS = [
 ]
 
 
-class ParallelBuild(build_ext):
-    """build_ext that compiles the sources of the extension side by side."""
+class Build(build_ext):
+    """build_ext that compiles side by side, and only what has changed.
+
+    The folder of an object is named after the compiler and all flags; beside the object
+    lies the compiler's list of the files that it was made from. Only csrc/python is
+    compiled as Python says, so builds for several Pythons share all other objects.
+    """
+
+    def finalize_options(self):
+        """Always link; the objects say what is out of date, unless --force does."""
+        super().finalize_options()
+        self.afresh, self.force = self.force, True
 
     def build_extensions(self):
-        self.compiler.compile = self.compile_parallel(self.compiler.compile)
+        """Compile by `compile_all`."""
+        self.compiler.compile = self.compile_all
         super().build_extensions()
 
-    @staticmethod
-    def compile_parallel(compile_one):
-        def compile_all(sources, **options):
-            with ThreadPoolExecutor(os.cpu_count()) as workers:
-                objects = workers.map(lambda s: compile_one([s], **options), sources)
-                return [obj for group in objects for obj in group]
+    def compile_all(self, sources, *, macros, include_dirs, extra_postargs, **_):
+        """Stand in for the compiler's own `compile`."""
+        cc = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC"))
+        own = [flag for name in ("CFLAGS", "CPPFLAGS") for flag in words(name)]
+        plain = [*cc, *own, *extra_postargs, "-Icsrc", "-MMD", "-c"]
+        paths = [f"-I{path}" for path in (*include_dirs, *self.compiler.include_dirs)]
+        defined = [f"-D{name}={value}" for name, value in macros]
+        python = [*self.compiler.compiler_so, *extra_postargs, *paths, *defined]
+        python += plain[-2:]
+        version = subprocess.check_output([*cc, "--version"])
+        base = self.get_finalized_command("build").build_base
 
-        return compile_all
+        def compile_one(source):
+            command = python if "python" in Path(source).parts else plain
+            digest = hashlib.sha256(version + "\0".join(command).encode()).hexdigest()
+            made = Path(base, f"temp.{digest[:16]}", source).with_suffix(".o")
+            if self.afresh or not is_current(made):
+                made.parent.mkdir(parents=True, exist_ok=True)
+                subprocess.run([*command, source, "-o", made], check=True)
+            return str(made)
+
+        with ThreadPoolExecutor(os.cpu_count()) as workers:
+            return list(workers.map(compile_one, sources))
 
 
-def extra_flags():
-    warnings = WARNINGS if os.environ.get("PYSCATTER_WERROR") else []
-    return FLAGS + warnings + os.environ.get("PYSCATTER_CFLAGS", "").split()
+def is_current(made):
+    """Whether an object exists and is newer than each file that it was made from."""
+    try:
+        _, _, names = made.with_suffix(".d").read_text().partition(":")
+        files = names.replace("\\\n", " ").split()
+        return made.stat().st_mtime_ns > max(os.stat(f).st_mtime_ns for f in files)
+    except OSError:
+        return False
+
+
+def words(variable):
+    """The flags in a variable of the environment."""
+    return shlex.split(os.environ.get(variable, ""))
 
 
 setup(
@@ -68,12 +113,13 @@ setup(
                 ("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"),
                 ("NPY_TARGET_VERSION", "NPY_2_0_API_VERSION"),
             ],
-            extra_compile_args=extra_flags(),
-            extra_link_args=[
-                "-pthread",
-                *os.environ.get("PYSCATTER_LDFLAGS", "").split(),
+            extra_compile_args=[
+                *FLAGS,
+                *(WARNINGS if os.environ.get("PYSCATTER_WERROR") else []),
+                *words("PYSCATTER_CFLAGS"),
             ],
+            extra_link_args=["-pthread", *words("PYSCATTER_LDFLAGS")],
         )
     ],
-    cmdclass={"build_ext": ParallelBuild},
+    cmdclass={"build_ext": Build},
 )
