@@ -70,9 +70,10 @@ PARTS = {
     C order of the index; "set" keeps the last of several, "first" the first.
 
     *Determinism*: the same bits for any number of threads and any CPU level. NaN wins
-    in min and max and loses in fmin and fmax; -0.0 is less than +0.0; integers wrap.
-    Integer division by zero gives 0 and one RuntimeWarning, before anything is written.
-    A Python number that overflows the target's floats warns as NumPy's casts do.
+    in min and max and loses in fmin and fmax; -0.0 is less than +0.0; integers and
+    times wrap. Integer division by zero gives 0 and one RuntimeWarning, before anything
+    is written. A Python number that overflows the target's floats warns as NumPy's
+    casts do.
 
     *Derivatives*: linear in `a` and `values` for set, add, sub and mean.
 
@@ -211,7 +212,8 @@ PARTS = {
 def filled(text):
     """Return a docstring with its parts in place.
 
-    ``<<name>>`` or ``<<name: key=words>>`` stands for a part above.
+    ``<<name>>`` or ``<<name: key=words>>`` stands for a part above, which is moved to
+    the indentation of its line: Python 3.13 and later take that of docstrings away.
     """
     for name, part in PARTS.items():
         while (start := text.find(f"<<{name}")) >= 0:
@@ -219,6 +221,9 @@ def filled(text):
             _, _, given = text[start + 2 : end].partition(": ")
             key, _, words = given.partition("=")
             whole = part.replace("{" + key + "}", words) if key else part
+            line = text[text.rfind("\n", 0, start) + 1 : start]
+            margin = line[: len(line) - len(line.lstrip())]
+            whole = whole.replace("\n    ", "\n" + margin)
             text = text[:start] + whole + text[end + 2 :]
     return text
 

@@ -9,7 +9,7 @@ import pathlib
 import pytest
 
 import pyscatter as ps
-from pyscatter import _core
+from pyscatter import _core, _docs
 
 FUNCTIONS = sorted(set(ps.__all__))
 SECTIONS = ("Parameters", "Returns", "Raises", "See Also", "Examples")
@@ -33,6 +33,15 @@ def test_sections_are_complete(name):
     missing = [s for s in wanted if f"\n{s}\n{'-' * len(s)}\n" not in text]
     assert not missing, f"{name} lacks {missing}"
     assert "<<" not in text and "{" not in text.replace('{"', "")
+
+
+def test_parts_follow_the_indentation():
+    indented = (
+        "\n    Do it.\n\n    <<softmax>>\n\n    See Also\n    --------\n    that\n"
+    )
+    stripped = inspect.cleandoc(indented)  # as Python 3.13 and later store docstrings
+    assert _docs.filled(stripped) == inspect.cleandoc(_docs.filled(indented))
+    assert "\nRaises\n------\nIndexError\n    An id is" in _docs.filled(stripped)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -66,9 +75,9 @@ def default_of(parameter):
 @pytest.mark.parametrize("name", sorted(stub_of_core()[0]))
 def test_stub_has_the_parameters_of_the_module(name):
     function = getattr(_core, name)
-    if function.__text_signature__ is None:
-        return  # a hook, called by position
     args = stub_of_core()[0][name]
+    if function.__text_signature__ is None or args.posonlyargs:
+        return  # a hook, called by position; newer Pythons make up a name
     found = [(a.arg, "positional") for a in args.args]
     found += [(a.arg, "keyword") for a in args.kwonlyargs]
     given = [*args.defaults, *args.kw_defaults]
