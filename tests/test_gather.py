@@ -165,7 +165,7 @@ WEAK_FILLS = [0, 1, -1, 300, 2**70, 10**400, True, 1.5, 1e300, np.nan, 1j]
 def test_weak_fill_values(dtype):
     a = random_values(rng_for(dtype), DTYPES[dtype], 3)
     if a.dtype.kind in "mM":
-        fills = [np.array(5, a.dtype)[()], a.dtype.type("NaT")]
+        fills = [np.array(5, a.dtype)[()], np.array("NaT", a.dtype)[()]]
     else:
         fills = [*WEAK_FILLS, np.float32(2.5), np.int64(3)]
     for fill in fills:

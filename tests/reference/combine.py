@@ -4,6 +4,8 @@ NumPy scalars wrap, round and propagate as arrays do; where NumPy leaves a case 
 (signed zeros in min and max) or may contract (complex products), it is spelled out.
 """
 
+import operator
+
 import numpy as np
 
 from .values import kind_of
@@ -92,9 +94,25 @@ def fits(number, x):
     return np.iinfo(x.dtype).min <= number <= np.iinfo(x.dtype).max
 
 
+def in_ticks(operate):
+    """Make an operation that, on times, is the one on integers: it wraps.
+
+    NumPy says so for the sums of times before 2.5, and raises from then on.
+    """
+
+    def result(x, y):
+        if x.dtype.kind != "m":
+            return operate(x, y)
+        if is_missing(x) or is_missing(y):
+            return np.array("NaT", x.dtype)[()]
+        return operate(x.view(np.int64), y.view(np.int64)).view(x.dtype)
+
+    return result
+
+
 COMBINE = {
-    "add": lambda x, y: x + y,
-    "sub": lambda x, y: x - y,
+    "add": in_ticks(operator.add),
+    "sub": in_ticks(operator.sub),
     "mul": times,
     "div": over,
     "floor_div": floor_over,
