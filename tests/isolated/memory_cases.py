@@ -8,6 +8,7 @@ answer by other means, and must not keep memory.
 
 import gc
 import resource
+import sys
 from functools import partial
 from itertools import chain, count
 
@@ -25,7 +26,7 @@ from tests.isolated.operations import (
     numbers,
     operation,
 )
-from tests.isolated.shim import MANY, Shim, attempt, in_child
+from tests.isolated.shim import MANY, Shim, attempt, in_child, spare_references
 
 REPEATS, ROUNDS = 12, 8
 SLACK = 8  # fewer blocks than one a call: free lists of the interpreter breathe
@@ -43,6 +44,7 @@ class Trial:
         self.shim.look_at(_core.__file__)
         self.before = self.content()
         self.after = self.outcome(operation.call())
+        spare_references(len(sys.modules))
         self.got = [None]
 
     def content(self):

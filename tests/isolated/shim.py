@@ -4,16 +4,20 @@ Imports nothing of pyscatter, so that loading the extension can itself be tried 
 """
 
 import ctypes
+import gc
 import os
 import shutil
 import signal
 import subprocess
+from functools import cache
 from pathlib import Path
+from types import CodeType, FunctionType
 
 NEVER = 2**62  # requests granted when nothing is to be refused
 # Refusals in a row: more than a call meets while it backs out, but not without end:
 # the interpreter gives up after 32, or tries for ever to push an exception handler.
 MANY = 12
+SPARE = 10_000  # more references than the refusals of one process use up
 SOURCE = Path(__file__).with_name("malloc_shim.c")
 
 
@@ -47,6 +51,26 @@ class Shim:
         ends = [int(end, 16) for both in ranges for end in both.split("-")]
         ctypes.c_long.in_dll(library, "shim_low").value = min(ends, default=0)
         ctypes.c_long.in_dll(library, "shim_high").value = max(ends, default=0)
+
+
+@cache
+def spare_references(n_modules):
+    """Give the code of inner functions references to spare, for good.
+
+    Where the memory for a function is refused, CPython 3.12 and 3.13 drop a reference
+    too many to its code (in ``def f(): return lambda: 0``, say): after a few refusals
+    code that is still in use would be freed. Done once for each number of modules.
+    """
+    outer = [f.__code__ for f in gc.get_objects() if isinstance(f, FunctionType)]
+    while outer:
+        outer = [
+            inner
+            for code in outer
+            for inner in code.co_consts
+            if isinstance(inner, CodeType)
+        ]
+        for code in outer:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object([code] * SPARE))
 
 
 def attempt(shim, call, granted, got):
