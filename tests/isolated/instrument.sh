@@ -4,7 +4,7 @@
 # times as long to compile, 130 s a level instead of 80.
 set -euo pipefail
 case "$*" in
-*csrc/kernels/isa_avx*) exec "${PYSCATTER_CC:-cc}" "$@" ;;
-*) exec "${PYSCATTER_CC:-cc}" "$@" -fsanitize=undefined,float-cast-overflow \
+*csrc/kernels/isa_avx*) exec ${PYSCATTER_CC:-cc} "$@" ;;
+*) exec ${PYSCATTER_CC:-cc} "$@" -fsanitize=undefined,float-cast-overflow \
     -fno-sanitize-recover=all ;;
 esac

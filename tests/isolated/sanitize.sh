@@ -25,7 +25,7 @@ spread=(-n "$(nproc)" --dist loadgroup)
 case $kind in
 address)
     flags="-fsanitize=address -fno-omit-frame-pointer -O1"
-    export CC="bash tests/isolated/instrument.sh"
+    export PYSCATTER_CC=${CC:-cc} CC="bash tests/isolated/instrument.sh"
     export LD_PRELOAD PYTHONMALLOC=malloc
     export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:use_sigaltstack=0
     export UBSAN_OPTIONS=print_stacktrace=1
