@@ -3,7 +3,8 @@
  * While it is released, interrupted() is how the op hears of Ctrl-C: it takes the GIL
  * back every 20 ms and lets Python run its handlers. A call that has begun to write to
  * a visible target is left to finish for half a second, so that in practice a target is
- * changed wholly or not at all.
+ * changed wholly or not at all. Whatever else an op finds, before or after a handler has
+ * raised an exception, that exception is what the call ends in.
  *
  * A daemon thread that asks for the GIL when the interpreter ends does not get it back:
  * CPython ends the thread there and then, and `leave` is the last that is heard of it.
@@ -28,6 +29,7 @@ typedef struct {
     ps_run *run;
     PyThreadState *thread;
     double start, heard;
+    bool has_raised; /* a handler has: its exception waits for the end of the call */
 } ear;
 
 static double
@@ -51,18 +53,20 @@ interrupted(void *argument, bool has_written)
 {
     ear *const listener = argument;
     const double time = now();
+    if (listener->has_raised) {
+        return true;
+    }
     if (time - listener->heard < LISTEN_SECONDS ||
         (has_written && time - listener->start < FINISH_SECONDS)) {
         return false;
     }
-    bool stops;
     pthread_cleanup_push(leave, listener->run);
     PyEval_RestoreThread(listener->thread);
-    stops = PyErr_CheckSignals() != 0;
+    listener->has_raised = PyErr_CheckSignals() != 0;
     listener->thread = PyEval_SaveThread();
     pthread_cleanup_pop(0);
     listener->heard = now();
-    return stops;
+    return listener->has_raised;
 }
 
 ps_status
@@ -77,11 +81,11 @@ ps_run_op(ps_state *state, ps_op_fn op, void *call, int64_t nbytes)
         return ps_fail(PS_INTERRUPTED);
     }
     const double start = now();
-    ear listener = {&run, NULL, start, start};
+    ear listener = {&run, NULL, start, start, false};
     run.interrupted = interrupted;
     run.argument = &listener;
     listener.thread = PyEval_SaveThread();
     const ps_status status = op(call, &run);
     PyEval_RestoreThread(listener.thread);
-    return status;
+    return listener.has_raised ? ps_fail(PS_INTERRUPTED) : status;
 }

@@ -186,6 +186,39 @@ def handler_rewrites():
     assert not guard[:2].any() and not guard[4:].any()
 
 
+def spoiled_jobs():
+    """Jobs of some tenths of a second by an index of zeros, which is given to them."""
+    row = np.ones(1 << 14, np.float32)
+    wide, narrow = repeated(row, 4), np.ones((4, 16))
+    limits = np.array([0, 1 << 19, 1 << 20])
+    target = np.zeros((2, row.size), np.float32)
+    return {
+        "segment_sum": lambda i: ps.segment_sum(wide, gather=i, offsets=limits),
+        "gather": lambda i: ps.gather(narrow, np.broadcast_to(i, (8, i.size))),
+        "scatter": lambda i: ps.scatter(target, i, row, op="add"),
+        "add_at": lambda i: ps.add_at(target.copy(), i, row, axis=0),
+    }
+
+
+def handler_spoils(job):
+    """A handler raises after a helper has met what the handler wrote: it is heard."""
+    index = np.zeros(1 << 20, np.int64)
+
+    def handler(number, frame):
+        index[:] = 2**40
+        time.sleep(0.3)  # for the helper, which needs no interpreter
+        raise WakeError
+
+    signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    try:
+        with ps.num_threads(2):
+            job(index)
+    except WakeError:
+        return
+    raise AssertionError("the call returned")
+
+
 def storm():
     """Many interrupts of middling jobs: in place all or nothing, else no trace."""
     index = np.arange(400_000) % 500
@@ -237,6 +270,8 @@ def all_cases():
         yield case(f"new result {threads}", "ok", new_result, threads)
         yield case(f"in place {threads}", "ok", in_place, threads)
         yield case(f"handler calls us {threads}", "ok", handler_calls_us, threads)
+    for name, job in spoiled_jobs().items():
+        yield case(f"handler spoils {name}", "ok", handler_spoils, job)
     for situation in (
         along,
         positions,
