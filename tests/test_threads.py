@@ -487,6 +487,12 @@ def test_arrays_exchanged_meanwhile():
 
 @ON_PURPOSE
 @pytest.mark.slow
+def test_arrays_reshaped_meanwhile():
+    assert children("race_cases", "reshaped arrays", seconds=200) == ""
+
+
+@ON_PURPOSE
+@pytest.mark.slow
 def test_masks_rewritten_meanwhile():
     assert children("race_cases", "mask races", seconds=100) == ""
 

@@ -74,6 +74,18 @@ open_room(const ready_masked *ready, masked_room *room)
     }
 }
 
+/* Mask bytes of a block in memory of our own: where they are read more than once, every
+ * reading has to find the same trues, whatever another thread does to the mask. */
+static const char *
+own_mask(const ready_masked *ready, const masked_room *room, int64_t first, int64_t n)
+{
+    const char *const mask = ps_mask_block(&ready->mask, first, n, room->mask);
+    if (mask != room->mask) {
+        memcpy(room->mask, mask, (size_t)n);
+    }
+    return room->mask;
+}
+
 /* The values of the trues, side by side or one for all; what they are is
  * ready->values.type. */
 static const char *
@@ -100,7 +112,7 @@ run_staged_block(const ready_masked *ready, const masked_room *room, char *targe
     const ps_target *const type = ready->target_type;
     const enum ps_dtype computed = ready->values.type;
     bool is_one;
-    const char *const mask = ps_mask_block(&ready->mask, first, n, room->mask);
+    const char *const mask = own_mask(ready, room, first, n);
     int64_t *const place = (int64_t *)(void *)room->accumulators; /* still free */
     ps_list list = {room->offset, NULL, ps_mask_positions(place, mask, n, 0)};
     if (list.n == 0) {

@@ -206,6 +206,57 @@ ps_extents_meet(PyArrayObject *one, PyArrayObject *other)
     return low < other_high && other_low < high;
 }
 
+static bool
+lies_within(PyArrayObject *view, PyArrayObject *whole)
+{
+    uintptr_t low, high, whole_low, whole_high;
+    if (PyArray_SIZE(whole) == 0) {
+        return false;
+    }
+    find_extent(view, &low, &high);
+    find_extent(whole, &whole_low, &whole_high);
+    return whole_low <= low && high <= whole_high;
+}
+
+/* What had to be copied lies in the copy. */
+bool
+ps_has_memory(PyArrayObject *view, PyArrayObject *whole)
+{
+    if (view == whole || PyArray_CHKFLAGS(view, NPY_ARRAY_OWNDATA) ||
+        PyArray_SIZE(view) == 0 || lies_within(view, whole)) {
+        return true;
+    }
+    PyObject *const base = PyArray_BASE(view);
+    return base != NULL && PyArray_Check(base) &&
+           PyArray_CHKFLAGS((PyArrayObject *)base, NPY_ARRAY_OWNDATA) &&
+           lies_within(view, (PyArrayObject *)base);
+}
+
+int
+ps_raise_changed(const char *name)
+{
+    PyErr_Format(PyExc_RuntimeError,
+                 "'%s' changed during the call (code that an argument runs, or another "
+                 "thread, gave it another shape, dtype or memory)",
+                 name);
+    return -1;
+}
+
+int
+ps_check_kept(ps_state *state, PyArrayObject *array, enum ps_dtype dtype,
+              int64_t itemsize, const char *name)
+{
+    enum ps_dtype own;
+    const int storage = ps_storage_of(state, array, &own);
+    if (storage < 0) {
+        return -1;
+    }
+    return storage != PS_STORED_OBJECTS && own == dtype &&
+                           PyArray_ITEMSIZE(array) == itemsize
+                   ? 0
+                   : ps_raise_changed(name);
+}
+
 /* "(2, 3)" as a new string object. */
 static PyObject *
 shape_text(int ndim, const npy_intp *shape)
@@ -249,14 +300,18 @@ ps_check_out(ps_state *state, PyArrayObject *out, int ndim, const npy_intp *shap
 }
 
 ps_view
-ps_view_of(PyArrayObject *array, enum ps_dtype dtype)
+ps_view_of(PyArrayObject *array, enum ps_dtype dtype, ps_axes *axes)
 {
+    for (int axis = 0; axis < PyArray_NDIM(array); axis++) {
+        axes->shape[axis] = PyArray_DIM(array, axis);
+        axes->strides[axis] = PyArray_STRIDE(array, axis);
+    }
     return (ps_view){.data = PyArray_BYTES(array),
                      .dtype = dtype,
                      .ndim = PyArray_NDIM(array),
                      .itemsize = PyArray_ITEMSIZE(array),
-                     .shape = (const int64_t *)PyArray_DIMS(array),
-                     .strides = (const int64_t *)PyArray_STRIDES(array),
+                     .shape = axes->shape,
+                     .strides = axes->strides,
                      .swapped = ps_is_swapped(array),
                      .aligned = PyArray_ISALIGNED(array)};
 }
@@ -353,7 +408,8 @@ ps_casts_silently(ps_state *state, PyArrayObject *array, PyArray_Descr *descr,
     if (PyArray_CanCastTypeTo(from, descr, NPY_SAFE_CASTING)) {
         return 1;
     }
-    ps_cast_check check = {.view = ps_view_of(array, own), .type = dtype};
+    ps_axes axes;
+    ps_cast_check check = {.view = ps_view_of(array, own, &axes), .type = dtype};
     const ps_status status =
             ps_run_op(state, run_cast_check, &check, PyArray_NBYTES(array));
     return ps_raise(state, status, "x") < 0 ? -1 : check.is_silent;

@@ -40,6 +40,18 @@ int ps_require_writeable(PyArrayObject *array);
 /* Do the extents of two arrays share a byte? */
 bool ps_extents_meet(PyArrayObject *one, PyArrayObject *other);
 
+/* Is the memory of a view of `whole` still there, which other code may have resized? */
+bool ps_has_memory(PyArrayObject *view, PyArrayObject *whole);
+
+/* For what Python code that a call runs (hooks of arguments, signal handlers) or
+ * another thread has done to the array called `name`: RuntimeError; returns -1. */
+int ps_raise_changed(const char *name);
+
+/* Has the array still elements of this type and size, as when they were examined? 0, or
+ * -1 with an exception. */
+int ps_check_kept(ps_state *state, PyArrayObject *array, enum ps_dtype dtype,
+                  int64_t itemsize, const char *name);
+
 /* `type` with two shapes for the two %U of `format`; returns -1. */
 int ps_raise_shapes(PyObject *type, const char *format, int ndim, const npy_intp *shape,
                     int other_ndim, const npy_intp *other);
@@ -49,8 +61,15 @@ int ps_raise_shapes(PyObject *type, const char *format, int ndim, const npy_intp
 int ps_check_out(ps_state *state, PyArrayObject *out, int ndim, const npy_intp *shape,
                  PyArray_Descr *descr, NPY_CASTING casting);
 
-/* The array as the ops see it; it has to outlive the view. */
-ps_view ps_view_of(PyArrayObject *array, enum ps_dtype dtype);
+/* Shape and strides as they were when an op began: another thread may give the array
+ * others while the op runs, and NumPy then frees those that it had. */
+typedef struct {
+    int64_t shape[PS_MAX_DIMS], strides[PS_MAX_DIMS];
+} ps_axes;
+
+/* The array as the ops see it; it has to outlive the view, as has *axes, which receives
+ * its axes. */
+ps_view ps_view_of(PyArrayObject *array, enum ps_dtype dtype, ps_axes *axes);
 
 /* `object` as an array whose elements kernels can ask for truth, of `dtype`; objects,
  * strings and records are asked by NumPy. A new reference, or NULL. */

@@ -43,38 +43,35 @@ can_write_into(const compress_work *work, PyArrayObject *out, PyArray_Descr *des
 
 /* What the op writes to, a new reference: a fresh array, or out= itself. */
 static PyArrayObject *
-open_result(const compress_work *work, int ndim, const npy_intp *shape)
+open_result(const compress_work *work, PyArray_Descr *descr, int ndim,
+            const npy_intp *shape)
 {
-    PyArray_Descr *const descr =
-            PyArray_DescrNewByteorder(PyArray_DESCR(work->a), NPY_NATIVE);
-    if (descr != NULL && work->out != Py_None) {
+    if (work->out != Py_None) {
         PyArrayObject *const out = (PyArrayObject *)work->out;
         const int status = ps_check_out(work->state, out, ndim, shape, descr,
                                         NPY_SAME_KIND_CASTING);
         if (status < 0 || can_write_into(work, out, descr)) {
-            Py_DECREF(descr);
             return status < 0 ? NULL : (PyArrayObject *)Py_NewRef(work->out);
         }
     }
-    return descr == NULL
-                   ? NULL
-                   : (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, descr, ndim,
-                                                           shape, NULL, NULL, 0, NULL);
+    Py_INCREF((PyObject *)descr);
+    return (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape,
+                                                 NULL, NULL, 0, NULL);
 }
 
 /* Make room for what was counted, and fill it. */
 static PyObject *
-fill_result(const compress_work *work, ps_compress_call *call, int ndim,
-            const npy_intp *shape)
+fill_result(const compress_work *work, ps_compress_call *call, PyArray_Descr *descr,
+            int ndim, const npy_intp *shape)
 {
-    PyArrayObject *const result = open_result(work, ndim, shape);
+    PyArrayObject *const result = open_result(work, descr, ndim, shape);
     if (result == NULL) {
         return NULL;
     }
     const bool is_visible = (PyObject *)result == work->out;
     call->out = PyArray_BYTES(result);
     call->is_private = !is_visible;
-    const int64_t nbytes = PyArray_SIZE(work->a) + 2 * PyArray_NBYTES(result);
+    const int64_t nbytes = call->n + 2 * PyArray_NBYTES(result);
     const ps_status status = ps_run_op(work->state, run_gather, call, nbytes);
     PyObject *given = NULL;
     if (ps_raise(work->state, status, "mask") == 0) {
@@ -86,44 +83,83 @@ fill_result(const compress_work *work, ps_compress_call *call, int ndim,
     return given;
 }
 
-/* Count, make room, fill. The mask covers the first axes of `a`, some of them by
- * broadcasting if it covers all; the rest of them is one item. */
-static PyObject *
-compress(const compress_work *work, enum ps_dtype dtype)
+/* Where an array's elements are. */
+typedef struct {
+    const char *data;
+    npy_intp nbytes;
+} memory;
+
+static memory
+memory_of(PyArrayObject *array)
 {
-    PyArrayObject *const a = work->a, *const mask = work->mask;
+    return (memory){PyArray_BYTES(array), PyArray_NBYTES(array)};
+}
+
+/* Are they there still? */
+static int
+check_memory(PyArrayObject *array, const memory *before, const char *name)
+{
+    const memory now = memory_of(array);
+    return now.data == before->data && now.nbytes == before->nbytes
+                   ? 0
+                   : ps_raise_changed(name);
+}
+
+/* The call for a mask that covers the first axes of `a`, some of them by broadcasting
+ * if it covers all; the rest of them is one item. shape: of the result, but for the
+ * count.
+ */
+static ps_compress_call
+call_of(PyArrayObject *a, PyArrayObject *mask, enum ps_dtype dtype, ps_axes *axes,
+        int64_t *mask_strides, npy_intp *shape)
+{
     const int n_axes = PyArray_NDIM(mask);
-    int64_t mask_strides[PS_MAX_DIMS];
-    npy_intp shape[PS_MAX_DIMS];
-    int64_t itemsize = PyArray_ITEMSIZE(a);
+    ps_compress_call call = {.a = ps_view_of(a, dtype, axes)};
     for (int axis = 0; axis < n_axes; axis++) {
         mask_strides[axis] =
                 PyArray_DIM(mask, axis) == 1 ? 0 : PyArray_STRIDE(mask, axis);
     }
-    for (int axis = n_axes; axis < PyArray_NDIM(a); axis++) {
-        shape[axis - n_axes + 1] = PyArray_DIM(a, axis);
-        itemsize *= PyArray_DIM(a, axis);
+    for (int axis = n_axes; axis < call.a.ndim; axis++) {
+        shape[axis - n_axes + 1] = axes->shape[axis];
+        call.a.itemsize *= axes->shape[axis];
     }
-    ps_compress_call call = {.a = {.data = PyArray_BYTES(a),
-                                   .dtype = dtype,
-                                   .ndim = n_axes,
-                                   .itemsize = itemsize,
-                                   .shape = (const int64_t *)PyArray_DIMS(a),
-                                   .strides = (const int64_t *)PyArray_STRIDES(a),
-                                   .swapped = dtype != PS_raw && ps_is_swapped(a)}};
+    call.a.ndim = n_axes;
+    call.a.swapped = dtype != PS_raw && call.a.swapped;
     call.mask = (ps_view){.data = PyArray_BYTES(mask),
                           .dtype = PS_b1,
                           .ndim = n_axes,
                           .itemsize = 1,
-                          .shape = (const int64_t *)PyArray_DIMS(a),
+                          .shape = axes->shape,
                           .strides = mask_strides};
+    return call;
+}
+
+/* Count, make room, fill. Signal handlers and other threads run while the first op
+ * does, so shapes and dtype are those from before it, and the memory has to be. */
+static PyObject *
+compress(const compress_work *work, enum ps_dtype dtype)
+{
+    PyArrayObject *const a = work->a, *const mask = work->mask;
+    ps_axes axes;
+    int64_t mask_strides[PS_MAX_DIMS];
+    npy_intp shape[PS_MAX_DIMS];
+    ps_compress_call call = call_of(a, mask, dtype, &axes, mask_strides, shape);
+    const int ndim = PyArray_NDIM(a) - PyArray_NDIM(mask) + 1;
+    const memory of_a = memory_of(a), of_mask = memory_of(mask);
+    PyArray_Descr *const descr =
+            PyArray_DescrNewByteorder(PyArray_DESCR(a), NPY_NATIVE);
+    if (descr == NULL) {
+        return NULL;
+    }
     PyObject *result = NULL;
     const ps_status status = ps_run_op(work->state, run_count, &call, PyArray_SIZE(a));
-    if (ps_raise(work->state, status, "mask") == 0) {
+    if (ps_raise(work->state, status, "mask") == 0 &&
+        check_memory(a, &of_a, "a") == 0 && check_memory(mask, &of_mask, "mask") == 0) {
         shape[0] = call.count;
-        result = fill_result(work, &call, PyArray_NDIM(a) - n_axes + 1, shape);
+        result = fill_result(work, &call, descr, ndim, shape);
     }
     ps_end_gather_where(&call);
+    Py_DECREF(descr);
     return result;
 }
 
@@ -208,11 +244,14 @@ gather_short(PyObject *const *args)
     const npy_intp n = PyArray_DIM(a, 0);
     npy_intp count = ps_kernels()->mask_count(PyArray_BYTES(mask), n);
     Py_INCREF(descr);
-    PyArrayObject *const result = (PyArrayObject *)PyArray_NewFromDescr(
+    PyArrayObject *result = (PyArrayObject *)PyArray_NewFromDescr(
             &PyArray_Type, descr, 1, &count, NULL, NULL, 0, NULL);
-    if (result != NULL) {
+    if (result != NULL &&
         ps_kernels()->compress[size](PyArray_BYTES(result), PyArray_BYTES(a),
-                                     PyArray_BYTES(mask), n, count);
+                                     PyArray_BYTES(mask), n, count) < count) {
+        /* NumPy writes to large arrays without holding the GIL. */
+        ps_raise(NULL, ps_fail(PS_INDEX_CHANGED), "mask");
+        Py_CLEAR(result);
     }
     return (PyObject *)result;
 }

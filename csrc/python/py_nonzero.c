@@ -28,6 +28,7 @@ typedef struct {
     int64_t size; /* -1: as many as there are */
     int64_t fill;
     int ndim;
+    ps_axes axes;
     ps_nonzero_call call;
 } places_work;
 
@@ -190,7 +191,7 @@ give_places(PyObject *module, const ps_signature *signature, enum places_form fo
                         "axes (use np.atleast_1d(a), or flatnonzero)");
     }
     else {
-        work.call.view = ps_view_of(array, dtype);
+        work.call.view = ps_view_of(array, dtype, &work.axes);
         result = find_places(state, &work, array);
     }
     Py_DECREF(array);
@@ -283,28 +284,30 @@ static PyObject *
 count_axes(ps_state *state, PyArrayObject *array, enum ps_dtype dtype,
            const bool *is_counted, bool keepdims)
 {
+    ps_axes axes;
+    const ps_view view = ps_view_of(array, dtype, &axes);
     npy_intp shape[PS_MAX_DIMS];
     int64_t out_strides[PS_MAX_DIMS];
     int kept = 0;
-    for (int axis = 0; axis < PyArray_NDIM(array); axis++) {
+    for (int axis = 0; axis < view.ndim; axis++) {
         if (!is_counted[axis] || keepdims) {
-            shape[kept++] = is_counted[axis] ? 1 : PyArray_DIM(array, axis);
+            shape[kept++] = is_counted[axis] ? 1 : view.shape[axis];
         }
     }
+    /* Making zeros lets other threads run. */
     PyArrayObject *const counts =
             (PyArrayObject *)PyArray_ZEROS(kept, shape, NPY_INTP, 0);
     if (counts == NULL) {
         return NULL;
     }
     kept = 0;
-    for (int axis = 0; axis < PyArray_NDIM(array); axis++) {
+    for (int axis = 0; axis < view.ndim; axis++) {
         const bool is_kept = !is_counted[axis] || keepdims;
         out_strides[axis] = is_counted[axis] ? 0 : PyArray_STRIDE(counts, kept);
         kept += is_kept;
     }
-    ps_count_call call = {.view = ps_view_of(array, dtype),
-                          .out = PyArray_BYTES(counts),
-                          .out_strides = out_strides};
+    ps_count_call call = {
+            .view = view, .out = PyArray_BYTES(counts), .out_strides = out_strides};
     const ps_status status = ps_run_op(state, run_count, &call, PyArray_NBYTES(array));
     if (ps_raise(state, status, "a") < 0) {
         Py_DECREF(counts);
@@ -319,7 +322,8 @@ count_all(ps_state *state, PyArrayObject *array, enum ps_dtype dtype)
 {
     static const int64_t no_strides[PS_MAX_DIMS];
     int64_t count = 0;
-    ps_count_call call = {.view = ps_view_of(array, dtype),
+    ps_axes axes;
+    ps_count_call call = {.view = ps_view_of(array, dtype, &axes),
                           .out = (char *)&count,
                           .out_strides = no_strides};
     const ps_status status = ps_run_op(state, run_count, &call, PyArray_NBYTES(array));

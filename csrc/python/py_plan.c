@@ -83,9 +83,10 @@ run_build(void *build, ps_run *run)
     return ps_build_plan(build, run);
 }
 
-/* A new object that takes over *plan, which is closed on failure. */
+/* A new object that takes over *plan, for an index of the shape in `axes`; the plan is
+ * closed on failure. */
 static PyObject *
-object_of(PyTypeObject *type, ps_plan *plan, PyArrayObject *index)
+object_of(PyTypeObject *type, ps_plan *plan, int ndim, const ps_axes *axes)
 {
     plan_object *const self = (plan_object *)type->tp_alloc(type, 0);
     if (self == NULL) {
@@ -93,18 +94,20 @@ object_of(PyTypeObject *type, ps_plan *plan, PyArrayObject *index)
         return NULL;
     }
     self->plan = *plan;
-    self->ndim = PyArray_NDIM(index);
-    for (int i = 0; i < self->ndim; i++) {
-        self->shape[i] = PyArray_DIM(index, i);
+    self->ndim = ndim;
+    for (int i = 0; i < ndim; i++) {
+        self->shape[i] = axes->shape[i];
     }
     return (PyObject *)self;
 }
 
-/* Build from a contiguous native index. 0 or -1; *plan is closed on failure. */
+/* Build from a contiguous native index, whose shape goes to `axes`: other threads may
+ * give it another one meanwhile. Its axes, or -1; *plan is closed on failure. */
 static int
 build_plan(ps_state *state, PyArrayObject *index, int64_t size, enum ps_mode mode,
-           ps_plan *plan)
+           ps_plan *plan, ps_axes *axes)
 {
+    const int ndim = ps_view_of(index, PS_raw, axes).ndim;
     int64_t shape = PyArray_SIZE(index), stride = PyArray_ITEMSIZE(index), link = 0;
     ps_index one = {.data = PyArray_BYTES(index),
                     .strides = &stride,
@@ -126,7 +129,7 @@ build_plan(ps_state *state, PyArrayObject *index, int64_t size, enum ps_mode mod
         ps_close_plan(plan);
         return -1;
     }
-    return 0;
+    return ndim;
 }
 
 /* `array` as a contiguous array of native byte order; a new reference. */
@@ -183,8 +186,11 @@ new_plan(PyTypeObject *type, PyObject *args, PyObject *keywords)
     PyArrayObject *const index = ps_add_index(state, &request, given) == 0
                                          ? contiguous(request.index[0])
                                          : NULL;
-    if (index != NULL && build_plan(state, index, size, mode, &plan) == 0) {
-        result = object_of(type, &plan, index);
+    ps_axes axes;
+    const int ndim =
+            index != NULL ? build_plan(state, index, size, mode, &plan, &axes) : -1;
+    if (ndim >= 0) {
+        result = object_of(type, &plan, ndim, &axes);
     }
     Py_XDECREF(index);
     ps_close_request(&request);
@@ -256,11 +262,14 @@ load_plan(PyObject *module, PyObject *args)
         return NULL;
     }
     const enum ps_mode read_as = mode == PS_MODE_DROP ? PS_MODE_DROP : PS_MODE_RAISE;
-    if (check_rows(rows, size, mode) == 0 &&
-        build_plan(state, rows, size, read_as, &plan) == 0) {
+    ps_axes axes;
+    const int ndim = check_rows(rows, size, mode) == 0
+                             ? build_plan(state, rows, size, read_as, &plan, &axes)
+                             : -1;
+    if (ndim >= 0) {
         plan.mode = mode;
         plan.has_negative = has_negative;
-        result = object_of((PyTypeObject *)state->plan_type, &plan, rows);
+        result = object_of((PyTypeObject *)state->plan_type, &plan, ndim, &axes);
     }
     Py_DECREF(rows);
     return result;

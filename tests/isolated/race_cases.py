@@ -4,6 +4,7 @@ The numbers that come out may be anything the two versions allow. Memory outside
 target must not be touched: it lies between guards, and each bad index would miss it.
 """
 
+import sys
 import threading
 import time
 from functools import partial
@@ -269,7 +270,7 @@ class Swapper(Meddler):
             self.array[:] = self.good
 
 
-def for_a_while(call, seconds=1.5):
+def for_a_while(call, seconds=1.0):
     """Repeat a call for so long, whatever a rewritten index may raise."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -298,8 +299,75 @@ def swapped_partition(width, dtype):
     assert not a.reshape(-1, 4, width)[:, 1:].any(), "an element was written unnamed"
 
 
+def swapped_mask(dtype, op):
+    """A mask that comes and goes: each element is as it was, or what arrives there."""
+    entries = 1 << 16
+    good = np.arange(entries) % 3 == 0
+    mask, values = good.copy(), np.ones(entries)
+    target, other = np.zeros(entries, dtype), np.zeros(entries, dtype)
+
+    def call():
+        ps.scatter_where(other, good, 7 * values, op=op, out=other)
+        ps.scatter_where(target, mask, values, op=op, out=target)
+        assert np.all((target == 0) | (target == 1)), np.unique(target)
+
+    with Swapper(mask, good, False):
+        for_a_while(call)
+
+
+class Reshaper(Meddler):
+    """A thread that gives an array one shape after the other."""
+
+    def run(self):
+        for turn in count():
+            self.array.shape = self.bad[turn % len(self.bad)]
+            if self.stop.is_set():
+                return
+
+
+def reshaped(function):
+    """An array whose axes come and go: its elements stay where they are."""
+    shapes = [(1 << 16,), (4, 1 << 14), (1 << 13, 4, 2), (2,) * 16]
+    array = np.arange(1 << 16) % 3 == 0
+
+    def call():
+        try:
+            function(array)
+        except ValueError as error:
+            assert "shape" in str(error), error
+
+    sys.setswitchinterval(1e-5)
+    with Reshaper(array, None, shapes):
+        for_a_while(call)
+
+
+def reshaped_arrays():
+    """Each function that looks at an array while other threads run."""
+    number, flat = np.arange(1 << 16), np.ones(1 << 16)
+    functions = {
+        "nonzero": ps.nonzero,
+        "argwhere": ps.argwhere,
+        "flatnonzero": ps.flatnonzero,
+        "count": ps.count_nonzero,
+        "count axis": partial(ps.count_nonzero, axis=0),
+        "mask": lambda a: ps.gather_where(flat, a),
+        "masked": lambda a: ps.gather_where(a, a),
+        "condition": lambda a: ps.where(a, flat, 0.0),
+        "out": lambda a: ps.where(number > 9, a, False, out=a),
+        "cast": lambda a: ps.where(number > 9, a, 1.5),
+        "target": lambda a: ps.scatter(a.reshape(-1), number, True, out=a.reshape(-1)),
+        "plan": lambda a: ps.gather(flat, ps.Plan(a.view("u1"), 1 << 16)),
+    }
+    for name, function in functions.items():
+        yield case(f"reshaped {name}", "ok", forced, None, 2, reshaped, function)
+
+
 def swaps():
     """Arguments that other threads exchange for others as good, without a rest."""
+    for dtype in (">f8", ">f4", "f2"):
+        for op in ("set", "max"):
+            call = (forced, None, 2, swapped_mask, dtype, op)
+            yield case(f"mask {dtype} {op}", "ok", *call)
     for width, dtype in ((1, "f8"), (1, "f4"), (4, "f4")):
         call = (forced, "partition", 2, swapped_partition, width, dtype)
         yield case(f"partition {width} {dtype}", "ok", *call)
@@ -337,6 +405,7 @@ GROUPS = {
     "races by algorithm": races_by_algorithm,
     "mask races": mask_races,
     "swaps": swaps,
+    "reshaped arrays": reshaped_arrays,
 }
 
 if __name__ == "__main__":
