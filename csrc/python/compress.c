@@ -143,14 +143,14 @@ compress(const compress_work *work, enum ps_dtype dtype)
     ps_axes axes;
     int64_t mask_strides[PS_MAX_DIMS];
     npy_intp shape[PS_MAX_DIMS];
-    ps_compress_call call = call_of(a, mask, dtype, &axes, mask_strides, shape);
-    const int ndim = PyArray_NDIM(a) - PyArray_NDIM(mask) + 1;
-    const memory of_a = memory_of(a), of_mask = memory_of(mask);
     PyArray_Descr *const descr =
             PyArray_DescrNewByteorder(PyArray_DESCR(a), NPY_NATIVE);
     if (descr == NULL) {
         return NULL;
     }
+    ps_compress_call call = call_of(a, mask, dtype, &axes, mask_strides, shape);
+    const int ndim = PyArray_NDIM(a) - PyArray_NDIM(mask) + 1;
+    const memory of_a = memory_of(a), of_mask = memory_of(mask);
     PyObject *result = NULL;
     const ps_status status = ps_run_op(work->state, run_count, &call, PyArray_SIZE(a));
     if (ps_raise(work->state, status, "mask") == 0 &&

@@ -26,11 +26,13 @@ ps_needs_flat_copy(const ps_where_args *where, PyArrayObject *array)
            !PyArray_IS_C_CONTIGUOUS(array);
 }
 
-static PyArrayObject *
-new_reference(PyArrayObject *array)
+/* The view is the array itself, as it is at this moment. */
+static void
+view_itself(ps_request *request, PyArrayObject *array)
 {
     Py_INCREF((PyObject *)array);
-    return array;
+    request->view = array;
+    request->view_ndim = PyArray_NDIM(array);
 }
 
 static int
@@ -54,18 +56,6 @@ check_batch_dims(const ps_where_args *where, int batch_dims, PyArrayObject *arra
     return 0;
 }
 
-static int
-check_index_has_batches(const ps_request *request, PyArrayObject *index)
-{
-    const int ndim = PyArray_NDIM(index) - (request->tuples != NULL);
-    if (ndim >= request->batch_dims) {
-        return 0;
-    }
-    PyErr_Format(PyExc_ValueError, "batch_dims is %d, but '%s' has only %d such axes",
-                 request->batch_dims, request->index_name, ndim);
-    return -1;
-}
-
 /* view and axis of the axis and along forms; None means flat. */
 static int
 place_axis(ps_state *state, const ps_where_args *where, PyArrayObject *array,
@@ -74,13 +64,14 @@ place_axis(ps_state *state, const ps_where_args *where, PyArrayObject *array,
     int axis = default_axis;
     if (where->axis == Py_None) {
         request->view = ps_flat_of(array);
+        request->view_ndim = 1;
         request->first = 0;
         return request->view != NULL ? 0 : -1;
     }
-    request->view = new_reference(array);
     if (ps_to_int(where->axis, "axis", &axis) < 0) {
         return -1;
     }
+    view_itself(request, array);
     axis = ps_check_axis(state, axis, PyArray_NDIM(array));
     if (axis >= 0 && axis < request->batch_dims) {
         PyErr_Format(PyExc_ValueError, "axis %d is one of the %d batch axes", axis,
@@ -126,11 +117,10 @@ fill_axis_form(ps_state *state, const ps_where_args *where, PyArrayObject *array
     }
     if (ps_to_int(where->batch_dims, "batch_dims", &request->batch_dims) < 0 ||
         check_batch_dims(where, request->batch_dims, array) < 0 ||
-        place_axis(state, where, array, request->batch_dims, request) < 0 ||
-        add_axis_index(state, where, request) < 0) {
+        place_axis(state, where, array, request->batch_dims, request) < 0) {
         return -1;
     }
-    return check_index_has_batches(request, request->index[0]);
+    return add_axis_index(state, where, request);
 }
 
 static int
@@ -160,16 +150,13 @@ fill_nd_form(ps_state *state, const ps_where_args *where, PyArrayObject *array,
              ps_request *request)
 {
     request->index_name = "indices";
-    request->view = new_reference(array);
     if (ps_to_int(where->batch_dims, "batch_dims", &request->batch_dims) < 0 ||
         check_batch_dims(where, request->batch_dims, array) < 0) {
         return -1;
     }
+    view_itself(request, array);
     request->first = request->batch_dims;
-    if (ps_add_tuples(state, request, where->index) < 0) {
-        return -1;
-    }
-    return check_index_has_batches(request, request->tuples);
+    return ps_add_tuples(state, request, where->index);
 }
 
 /* Is it what the common calls pass: an integer array, or a tuple of them? */
@@ -225,7 +212,7 @@ fill_by_helper(ps_state *state, const ps_where_args *where, PyArrayObject *array
         Py_DECREF(result);
         return -1;
     }
-    request->view = new_reference((PyArrayObject *)view);
+    view_itself(request, (PyArrayObject *)view);
     const int added = add_all(state, request, arrays);
     Py_DECREF(result);
     return added;
@@ -239,7 +226,7 @@ fill_at_form(ps_state *state, const ps_where_args *where, PyArrayObject *array,
     if (!is_plain_index(where->index, array)) {
         return fill_by_helper(state, where, array, request);
     }
-    request->view = new_reference(array);
+    view_itself(request, array);
     if (PyTuple_CheckExact(where->index)) {
         return add_all(state, request, where->index);
     }
@@ -250,14 +237,10 @@ static int
 fill_where_form(ps_state *state, const ps_where_args *where, PyArrayObject *array,
                 ps_request *request)
 {
-    request->view = new_reference(array);
-    request->mask = ps_as_mask(state, where->mask, "mask");
-    if (request->mask == NULL || ps_check_mask(request->mask, array) < 0) {
-        return -1;
-    }
     request->is_where = true;
-    request->batch_dims = request->first = PyArray_NDIM(request->mask);
-    return 0;
+    request->mask = ps_as_mask(state, where->mask, "mask");
+    view_itself(request, array);
+    return request->mask != NULL ? 0 : -1;
 }
 
 int

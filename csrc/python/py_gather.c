@@ -25,6 +25,7 @@ typedef struct {
     PyArrayObject *source; /* owned */
     PyArrayObject *result; /* owned: what the op writes to */
     enum ps_dtype dtype;
+    int64_t itemsize;
     ps_request request;
     char *fill; /* PyMem, one item of the result's dtype */
 } gather_work;
@@ -51,8 +52,8 @@ fill_with_number(gather_work *work)
         ps_convert(work->dtype, work->fill, view->dtype, view->itemsize, view->swapped,
                    view->data, 0, 1);
         if (ps_is_swapped(work->source)) {
-            ps_convert(work->dtype, work->fill, work->dtype,
-                       PyArray_ITEMSIZE(work->source), true, work->fill, 0, 1);
+            ps_convert(work->dtype, work->fill, work->dtype, work->itemsize, true,
+                       work->fill, 0, 1);
         }
     }
     ps_close_values(&incoming);
@@ -69,8 +70,10 @@ fill_with_object(gather_work *work)
     if (item == NULL) {
         return -1;
     }
-    const int status = PyArray_CopyObject(item, work->fill_value);
-    memcpy(work->fill, PyArray_DATA(item), (size_t)PyArray_ITEMSIZE(work->source));
+    int status = PyArray_CopyObject(item, work->fill_value);
+    if (status == 0) {
+        memcpy(work->fill, PyArray_DATA(item), (size_t)work->itemsize);
+    }
     Py_DECREF(item);
     return status;
 }
@@ -80,7 +83,7 @@ fill_with_object(gather_work *work)
 static int
 make_fill(gather_work *work)
 {
-    const size_t nbytes = (size_t)PyArray_ITEMSIZE(work->source);
+    const size_t nbytes = (size_t)work->itemsize;
     work->fill = PyMem_Calloc(1, nbytes + 1);
     if (work->fill == NULL) {
         PyErr_NoMemory();
@@ -103,7 +106,7 @@ can_write_into(const gather_work *work, PyArrayObject *out)
 {
     const ps_request *const request = &work->request;
     if (!PyArray_ISCARRAY(out) || work->dtype == PS_raw ||
-        !PyArray_EquivTypes(PyArray_DESCR(out), PyArray_DESCR(work->source)) ||
+        !PyArray_EquivTypes(PyArray_DESCR(out), PyArray_DESCR(work->request.view)) ||
         ps_extents_meet(out, work->source)) {
         return false;
     }
@@ -115,26 +118,34 @@ can_write_into(const gather_work *work, PyArrayObject *out)
     return request->mask == NULL || !ps_extents_meet(out, request->mask);
 }
 
-/* Can out=, where there is one, take a result of this shape? */
 static int
-check_out(const gather_work *work, int ndim, const npy_intp *shape)
+require_out(const gather_work *work)
 {
-    if (work->out == NULL || work->out == Py_None) {
-        return 0;
-    }
-    return ps_require_array(work->state, work->out, "out") < 0
-                   ? -1
-                   : ps_check_out(work->state, (PyArrayObject *)work->out, ndim, shape,
-                                  PyArray_DESCR(work->source), NPY_SAME_KIND_CASTING);
+    return work->out == NULL || work->out == Py_None
+                   ? 0
+                   : ps_require_array(work->state, work->out, "out");
 }
 
-/* The array that the op writes to; *is_private unless it is the caller's. */
+/* Can out=, where there is one, take a result of this shape and dtype? */
+static int
+check_out(const gather_work *work, PyArray_Descr *descr, int ndim,
+          const npy_intp *shape)
+{
+    return work->out == NULL || work->out == Py_None
+                   ? 0
+                   : ps_check_out(work->state, (PyArrayObject *)work->out, ndim, shape,
+                                  descr, NPY_SAME_KIND_CASTING);
+}
+
+/* The array that the op writes to; *is_private unless it is the caller's. No Python
+ * code runs here, since the request is open. */
 static int
 open_result(gather_work *work, bool *is_private)
 {
     const ps_request *const request = &work->request;
     *is_private = true;
-    if (check_out(work, request->result_ndim, request->result_shape) < 0) {
+    if (check_out(work, PyArray_DESCR(request->view), request->result_ndim,
+                  request->result_shape) < 0) {
         return -1;
     }
     if (work->out != NULL && work->out != Py_None &&
@@ -144,16 +155,16 @@ open_result(gather_work *work, bool *is_private)
         return 0;
     }
     /* Strings keep their byte order, which numbers lose; finish() makes them native. */
-    PyArray_Descr *descr = PyArray_DESCR(work->source);
+    PyArray_Descr *descr = PyArray_DESCR(request->view);
     Py_INCREF(descr);
-    if (work->dtype != PS_raw && ps_is_swapped(work->source)) {
+    if (work->dtype != PS_raw && ps_is_swapped(request->view)) {
         Py_SETREF(descr, PyArray_DescrNewByteorder(descr, NPY_NATIVE));
     }
     if (descr == NULL) {
         return -1;
     }
     /* NumPy makes strings of no bytes strings of one, which no kernel writes. */
-    const bool is_empty = PyArray_ITEMSIZE(work->source) == 0;
+    const bool is_empty = PyArray_ITEMSIZE(request->view) == 0;
     const int ndim = request->result_ndim;
     const npy_intp *const shape = request->result_shape;
     work->result = (PyArrayObject *)(is_empty ? PyArray_Zeros(ndim, shape, descr, 0)
@@ -171,18 +182,18 @@ static int
 run_work(gather_work *work, bool is_private)
 {
     ps_request *const request = &work->request;
-    const int64_t itemsize = PyArray_ITEMSIZE(work->source);
+    const int64_t itemsize = work->itemsize;
     ps_bind_result(request, PyArray_STRIDES(work->result));
     ps_gather_call call = {.address = request->address,
                            .rows = request->rows,
                            .fill = work->fill,
                            .is_private = is_private};
-    call.source =
-            (ps_target){.data = PyArray_BYTES(request->view),
-                        .dtype = work->dtype,
-                        .itemsize = itemsize,
-                        .swapped = work->dtype != PS_raw && ps_is_swapped(work->source),
-                        .aligned = PyArray_ISALIGNED(request->view)};
+    call.source = (ps_target){
+            .data = PyArray_BYTES(request->view),
+            .dtype = work->dtype,
+            .itemsize = itemsize,
+            .swapped = work->dtype != PS_raw && ps_is_swapped(request->view),
+            .aligned = PyArray_ISALIGNED(request->view)};
     call.out = (ps_values){.data = PyArray_BYTES(work->result),
                            .dtype = work->dtype,
                            .itemsize = itemsize,
@@ -249,11 +260,26 @@ gather_by_helper(gather_work *work, PyObject *a)
 {
     work->dtype = PS_raw;
     work->result = (PyArrayObject *)run_by_helper(work, a);
-    if (work->result == NULL ||
-        check_out(work, PyArray_NDIM(work->result), PyArray_DIMS(work->result)) < 0) {
+    if (work->result == NULL || require_out(work) < 0 ||
+        check_out(work, PyArray_DESCR(work->source), PyArray_NDIM(work->result),
+                  PyArray_DIMS(work->result)) < 0) {
         return NULL;
     }
     return finish(work);
+}
+
+/* All that may run Python code. */
+static int
+convert_arguments(gather_work *work)
+{
+    PyObject *const mask = work->where->mask;
+    const bool fills = work->mode == PS_MODE_DROP || work->mode == PS_MODE_FILL ||
+                       (mask != NULL && mask != Py_None);
+    if (ps_fill_request(work->state, work->where, work->source, &work->request) < 0 ||
+        (fills && make_fill(work) < 0)) {
+        return -1;
+    }
+    return require_out(work);
 }
 
 static PyObject *
@@ -276,11 +302,12 @@ gather_form(gather_work *work, PyObject *a)
         result = gather_by_helper(work, a);
         goto finish;
     }
-    const bool fills = work->mode == PS_MODE_DROP || work->mode == PS_MODE_FILL ||
-                       (work->where->mask != NULL && work->where->mask != Py_None);
-    if (ps_fill_request(work->state, work->where, work->source, &work->request) < 0 ||
-        ps_open_request(&work->request, work->mode) < 0 ||
-        (fills && make_fill(work) < 0) || open_result(work, &is_private) < 0) {
+    work->itemsize = PyArray_ITEMSIZE(work->source);
+    if (convert_arguments(work) < 0 ||
+        ps_open_request(&work->request, work->source, work->mode) < 0 ||
+        ps_check_kept(work->state, work->request.view, work->dtype, work->itemsize,
+                      "a") < 0 ||
+        open_result(work, &is_private) < 0) {
         goto finish;
     }
     if (run_work(work, is_private) == 0) {

@@ -48,7 +48,8 @@ typedef struct {
     bool is_private;
     bool has_foreign_sums; /* NumPy alone casts between the target and dtype= */
     enum ps_dtype dtype, accumulator;
-    ps_spans spans; /* of the target's items */
+    int64_t itemsize; /* of the target */
+    ps_spans spans;   /* of the target's items */
     ps_request request;
     ps_incoming values;
 } scatter_work;
@@ -313,7 +314,11 @@ open_target(scatter_work *work, PyArrayObject *array)
                     ? ps_fresh_copy(array,
                                     (PyArray_Descr *)Py_NewRef((PyObject *)work->descr))
                     : (PyArrayObject *)Py_NewRef((PyObject *)array);
-    return work->target != NULL ? 0 : -1;
+    if (work->target == NULL) {
+        return -1;
+    }
+    work->itemsize = PyArray_ITEMSIZE(work->target);
+    return 0;
 }
 
 /* ---- running ---- */
@@ -346,11 +351,6 @@ run_divisor_check(void *argument, ps_run *run)
 static int
 warn_of_zeros(scatter_work *work, ps_scatter_call *call, int64_t nbytes)
 {
-    const bool divides = work->options.op == PS_floor_div &&
-                         ps_dtype_kind[work->accumulator] == PS_KIND_INT;
-    if (!divides) {
-        return 0;
-    }
     divisor_check check = {call, false};
     const ps_status status = ps_run_op(work->state, run_divisor_check, &check, nbytes);
     if (ps_raise(work->state, status, work->request.index_name) < 0) {
@@ -379,9 +379,6 @@ run_overflow_check(void *argument, ps_run *run)
 static int
 warn_of_overflow(scatter_work *work, ps_scatter_call *call, int64_t nbytes)
 {
-    if (!work->values.may_overflow) {
-        return 0;
-    }
     overflow_check check = {call, 0};
     const ps_status status = ps_run_op(work->state, run_overflow_check, &check, nbytes);
     return ps_raise(work->state, status, work->request.index_name) < 0
@@ -418,38 +415,42 @@ estimate_nbytes(const ps_scatter_call *call)
     return nbytes;
 }
 
-/* Everything is known: take the pointers and run. */
+/* The call, from arrays as they are at this moment. It can be run as long as no Python
+ * code runs again: of what that may have done, a lock, another shape or other memory is
+ * seen here, and another dtype refused. */
 static int
-run_work(scatter_work *work)
+make_call(scatter_work *work, ps_scatter_call *call)
 {
     ps_request *const request = &work->request;
-    ps_bind_result(request, work->values.strides);
-    ps_scatter_call call = {.address = request->address,
-                            .rows = request->rows,
-                            .values = work->values.view,
-                            .spans = work->spans.span,
-                            .n_spans = work->spans.n,
-                            .op = work->options.op,
-                            .accumulator = work->accumulator,
-                            .include_self = work->options.include_self,
-                            .compensated = work->options.compensated};
-    call.values.entry_strides = request->entry_strides;
-    call.target =
-            (ps_target){.data = PyArray_BYTES(request->view),
-                        .dtype = work->dtype,
-                        .itemsize = PyArray_ITEMSIZE(work->target),
-                        .swapped = work->dtype != PS_raw && ps_is_swapped(work->target),
-                        .aligned = PyArray_ISALIGNED(request->view),
-                        .is_private = work->is_private};
-    const int64_t nbytes = estimate_nbytes(&call);
-    if (warn_of_zeros(work, &call, nbytes) < 0 ||
-        warn_of_overflow(work, &call, nbytes) < 0) {
+    PyArrayObject *const view = request->view;
+    if ((!work->is_private && ps_require_writeable(work->target) < 0) ||
+        ps_open_request(request, work->target, work->options.mode) < 0 ||
+        ps_point_values(work->state, &work->values) < 0 ||
+        ps_broadcast_values(&work->values, request->result_ndim, request->result_shape,
+                            shape_formula(work->where)) < 0) {
         return -1;
     }
-    const ps_status status =
-            ps_run_op(work->state, request->is_where ? run_scatter_where : run_scatter,
-                      &call, nbytes);
-    return ps_raise(work->state, status, request->index_name);
+    if (ps_check_kept(work->state, view, work->dtype, work->itemsize, "a") < 0) {
+        return -1;
+    }
+    ps_bind_result(request, work->values.strides);
+    *call = (ps_scatter_call){.address = request->address,
+                              .rows = request->rows,
+                              .values = work->values.view,
+                              .spans = work->spans.span,
+                              .n_spans = work->spans.n,
+                              .op = work->options.op,
+                              .accumulator = work->accumulator,
+                              .include_self = work->options.include_self,
+                              .compensated = work->options.compensated};
+    call->values.entry_strides = request->entry_strides;
+    call->target = (ps_target){.data = PyArray_BYTES(view),
+                               .dtype = work->dtype,
+                               .itemsize = work->itemsize,
+                               .swapped = work->dtype != PS_raw && ps_is_swapped(view),
+                               .aligned = PyArray_ISALIGNED(view),
+                               .is_private = work->is_private};
+    return 0;
 }
 
 /* Where and values, for a target that is open. */
@@ -464,17 +465,28 @@ run_on_target(scatter_work *work, PyObject *values)
                        work->options.casting, &work->values) < 0) {
         return -1;
     }
-    if (!work->is_private && (ps_require_writeable(work->target) < 0 ||
-                              ps_separate_request(request, work->target) < 0 ||
+    if (!work->is_private && (ps_separate_request(request, work->target) < 0 ||
                               ps_separate_values(&work->values, work->target) < 0)) {
         return -1;
     }
-    if (ps_open_request(request, work->options.mode) < 0 ||
-        ps_broadcast_values(&work->values, request->result_ndim, request->result_shape,
-                            shape_formula(work->where)) < 0) {
+    ps_scatter_call call;
+    if (make_call(work, &call) < 0) {
         return -1;
     }
-    return run_work(work);
+    const int64_t nbytes = estimate_nbytes(&call);
+    const bool divides = work->options.op == PS_floor_div &&
+                         ps_dtype_kind[work->accumulator] == PS_KIND_INT;
+    /* A warning runs Python code, after which the call is made anew. */
+    if ((divides &&
+         (warn_of_zeros(work, &call, nbytes) < 0 || make_call(work, &call) < 0)) ||
+        (work->values.may_overflow &&
+         (warn_of_overflow(work, &call, nbytes) < 0 || make_call(work, &call) < 0))) {
+        return -1;
+    }
+    const ps_status status =
+            ps_run_op(work->state, request->is_where ? run_scatter_where : run_scatter,
+                      &call, nbytes);
+    return ps_raise(work->state, status, request->index_name);
 }
 
 /* What a Python helper does instead: objects, sums that NumPy casts, and flat positions

@@ -149,9 +149,21 @@ open_limits(range_work *work, PyObject *starts, PyObject *stops)
     return 0;
 }
 
+/* First of all, since a cast may warn, and a warning runs Python code. */
 static int
-open_entries(range_work *work, PyObject *gather, PyObject *weights,
-             PyArray_Descr *descr)
+open_weights(range_work *work, PyObject *weights, PyArray_Descr *descr)
+{
+    if (weights == Py_None) {
+        return 0;
+    }
+    Py_INCREF(descr);
+    work->weights = (PyArrayObject *)PyArray_FromAny(
+            weights, descr, 1, 1, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST, NULL);
+    return work->weights != NULL ? 0 : -1;
+}
+
+static int
+open_entries(range_work *work, PyObject *gather)
 {
     ps_segment_call *const call = &work->call;
     call->n_entries = call->n_rows;
@@ -163,13 +175,7 @@ open_entries(range_work *work, PyObject *gather, PyObject *weights,
         }
         call->n_entries = PyArray_DIM(work->gather, 0);
     }
-    if (weights != Py_None) {
-        Py_INCREF(descr);
-        work->weights = (PyArrayObject *)PyArray_FromAny(
-                weights, descr, 1, 1, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST, NULL);
-        if (work->weights == NULL) {
-            return -1;
-        }
+    if (work->weights != NULL) {
         if (PyArray_DIM(work->weights, 0) != call->n_entries) {
             PyErr_SetString(PyExc_ValueError, "one weight for each entry");
             return -1;
@@ -214,6 +220,10 @@ run_ranges(ps_state *state, range_work *work, PyArray_Descr *descr)
     if (work->out == NULL) {
         return NULL;
     }
+    if (row_width(work->out) != call->width) { /* meanwhile, in another thread */
+        ps_raise_changed("values");
+        return NULL;
+    }
     call->out = PyArray_BYTES(work->out);
     if (!ps_multiply(call->n_entries + call->n_segments,
                      call->width * call->itemsize + 8, &nbytes)) {
@@ -243,9 +253,9 @@ ps_py_fold_ranges(PyObject *module, PyObject *args)
         return NULL;
     }
     if (ps_to_op(state, op, &work.call.op) == 0 &&
+        open_weights(&work, weights, descr) == 0 &&
         open_values(state, &work, values) == 0 &&
-        open_limits(&work, starts, stops) == 0 &&
-        open_entries(&work, gather, weights, descr) == 0 &&
+        open_limits(&work, starts, stops) == 0 && open_entries(&work, gather) == 0 &&
         open_type(state, &work, descr) == 0) {
         result = run_ranges(state, &work, descr);
     }

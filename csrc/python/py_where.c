@@ -32,7 +32,9 @@ typedef struct {
     const char *name;
     PyObject *object;     /* borrowed: as it came */
     PyArrayObject *array; /* owned; NULL for a Python number */
-    ps_incoming number;   /* where there is no array */
+    enum ps_dtype dtype;  /* of the array, when it was examined ... */
+    int64_t itemsize;
+    ps_incoming number; /* where there is no array */
     npy_intp strides[PS_MAX_DIMS];
 } branch;
 
@@ -48,19 +50,22 @@ typedef struct {
     bool has_holes; /* bytes in items that no field of `descr` fills */
     enum ps_dtype dtype;
     int ndim;
-    npy_intp shape[PS_MAX_DIMS], condition_strides[PS_MAX_DIMS];
+    npy_intp shape[PS_MAX_DIMS], condition_strides[PS_MAX_DIMS],
+            result_strides[PS_MAX_DIMS];
 } where_work;
 
 static int
 open_branch(ps_state *state, branch *side)
 {
-    enum ps_dtype unused;
     if (ps_is_python_number(side->object)) {
         return 0;
     }
     side->array = ps_as_array(state, side->object, side->name);
-    return side->array != NULL && ps_storage_of(state, side->array, &unused) >= 0 ? 0
-                                                                                  : -1;
+    if (side->array == NULL || ps_storage_of(state, side->array, &side->dtype) < 0) {
+        return -1;
+    }
+    side->itemsize = PyArray_ITEMSIZE(side->array);
+    return 0;
 }
 
 /* ---- the result's dtype ---- */
@@ -268,6 +273,24 @@ is_for_kernels(where_work *work)
     return x == 1 ? casts_silently(work, &work->y) : x;
 }
 
+/* Are there still numbers, or bytes, as the ways of casting were chosen for? */
+static int
+check_kept(const where_work *work)
+{
+    enum ps_dtype unused;
+    const branch *const sides[2] = {&work->x, &work->y};
+    for (int i = 0; i < 2; i++) {
+        if (sides[i]->array != NULL &&
+            ps_check_kept(work->state, sides[i]->array, sides[i]->dtype,
+                          sides[i]->itemsize, sides[i]->name) < 0) {
+            return -1;
+        }
+    }
+    return ps_storage_of(work->state, work->condition, &unused) == PS_STORED_NUMBERS
+                   ? 0
+                   : ps_raise_changed("condition");
+}
+
 /* ---- the result ---- */
 
 /* Does an input share memory with out=, other than element for element? */
@@ -363,14 +386,11 @@ static int
 run_kernels(where_work *work)
 {
     int64_t n, nbytes;
-    if (!work->is_private && ps_require_writeable(work->result) < 0) {
-        return -1;
-    }
     ps_where_call call = {
             .condition = view_of(work, work->condition, work->condition_strides),
             .x = view_of_branch(work, &work->x),
             .y = view_of_branch(work, &work->y),
-            .out = view_of(work, work->result, PyArray_STRIDES(work->result)),
+            .out = view_of(work, work->result, work->result_strides),
             .is_private = work->is_private};
     if (!ps_count(work->ndim, (const int64_t *)work->shape, &n) ||
         !ps_multiply(n, 1 + 3 * call.out.itemsize, &nbytes)) {
@@ -426,24 +446,43 @@ run_by_numpy(where_work *work)
     return work->result != NULL ? 0 : -1;
 }
 
+/* Shapes, and whether out= has the right one. */
+static int
+find_shapes(where_work *work)
+{
+    return find_shape(work) < 0 ||
+                           (work->out != NULL &&
+                            ps_check_out(work->state, (PyArrayObject *)work->out,
+                                         work->ndim, work->shape, work->descr,
+                                         work->casting) < 0)
+                   ? -1
+                   : 0;
+}
+
+/* Dtypes and numbers first, since their conversion and the search for casts that warn
+ * may run Python code; then shapes and memory as they are by then. */
 static int
 choose_elements(where_work *work)
 {
-    if (find_shape(work) < 0 || choose_dtype(work) < 0 ||
-        check_cast(work, &work->x) < 0 || check_cast(work, &work->y) < 0 ||
-        (work->out != NULL &&
-         ps_check_out(work->state, (PyArrayObject *)work->out, work->ndim, work->shape,
-                      work->descr, work->casting) < 0)) {
+    if (choose_dtype(work) < 0 || check_cast(work, &work->x) < 0 ||
+        check_cast(work, &work->y) < 0 || find_shapes(work) < 0) {
         return -1;
     }
     const int way = is_for_kernels(work);
     if (way <= 0) {
-        return way < 0 ? -1 : run_by_numpy(work);
+        return way < 0 || find_shape(work) < 0 ? -1 : run_by_numpy(work);
+    }
+    if (check_kept(work) < 0 || find_shapes(work) < 0) {
+        return -1;
     }
     spread(work, work->condition, work->condition_strides);
     spread(work, work->x.array, work->x.strides);
     spread(work, work->y.array, work->y.strides);
-    return open_result(work) < 0 ? -1 : run_kernels(work);
+    if (open_result(work) < 0) {
+        return -1;
+    }
+    spread(work, work->result, work->result_strides);
+    return run_kernels(work);
 }
 
 /* Three like arrays of few elements, as inner loops of Python have them: no options, no

@@ -96,7 +96,7 @@ ps_add_tuples(ps_state *state, ps_request *request, PyObject *object)
     }
     request->tuples = tuples;
     const int ndim = PyArray_NDIM(tuples);
-    const int room = PyArray_NDIM(request->view) - request->first;
+    const int room = request->view_ndim - request->first;
     if (ndim < 1) {
         PyErr_SetString(PyExc_ValueError,
                         "'indices' has no axis that could hold index tuples");
@@ -160,6 +160,9 @@ find_entry_shape(ps_request *request)
     int64_t *const shape = request->entry_shape;
     if (request->tuples != NULL) {
         ndim = PyArray_NDIM(request->tuples) - 1;
+        if (ndim < 0 || PyArray_DIM(request->tuples, ndim) != request->n_index) {
+            return ps_raise_changed(request->index_name);
+        }
         for (int i = 0; i < ndim; i++) {
             shape[i] = PyArray_DIM(request->tuples, i);
         }
@@ -214,19 +217,30 @@ link_along(ps_request *request)
 }
 
 /* The where form: an entry for each element of the axes that the mask covers. */
-static void
+static int
 take_mask_shape(ps_request *request)
 {
+    if (ps_check_mask(request->mask, request->view) < 0) {
+        return -1;
+    }
     request->address.ndim = PyArray_NDIM(request->mask);
+    request->batch_dims = request->first = request->address.ndim;
     for (int i = 0; i < request->address.ndim; i++) {
         request->entry_shape[i] = PyArray_DIM(request->view, i);
     }
+    return 0;
 }
 
 static int
 link_batches(ps_request *request)
 {
     PyArrayObject *const view = request->view;
+    if (request->address.ndim < request->batch_dims) {
+        PyErr_Format(PyExc_ValueError,
+                     "batch_dims is %d, but '%s' has only %d such axes",
+                     request->batch_dims, request->index_name, request->address.ndim);
+        return -1;
+    }
     for (int i = 0; i < request->address.ndim; i++) {
         request->link[i] = 0;
     }
@@ -262,6 +276,8 @@ place_indices(ps_request *request)
     const int n_index = request->n_index, ndim = request->address.ndim;
     ps_index *indices = &request->one_index;
     int64_t *strides = request->one_strides;
+    PyMem_Free(request->block);
+    request->block = NULL;
     if (n_index > 1) {
         const size_t size =
                 (size_t)n_index *
@@ -277,6 +293,9 @@ place_indices(ps_request *request)
     for (int m = 0; m < n_index; m++, strides += ndim) {
         PyArrayObject *const array = request->index[m];
         const bool is_nd = request->tuples != NULL;
+        if (ps_index_type_of(array) < 0) {
+            return ps_raise_changed(request->index_name);
+        }
         const int axis = request->is_along ? request->along_axis : request->first + m;
         const int own_ndim = PyArray_NDIM(array) - is_nd;
         broadcast_strides(request, own_ndim, PyArray_DIMS(array),
@@ -309,6 +328,9 @@ place_mask(ps_request *request)
     }
     npy_intp shape[PS_MAX_DIMS];
     const int ndim = request->address.ndim;
+    if (!PyArray_ISBOOL(mask)) {
+        return ps_raise_changed(request->is_where ? "mask" : "where");
+    }
     bool fits = PyArray_NDIM(mask) <= ndim;
     for (int i = 0; i < ndim; i++) {
         shape[i] = request->is_along ? PyArray_DIM(request->index[0], i)
@@ -397,10 +419,24 @@ place_plan(ps_request *request)
     }
 }
 
+/* Has the view the axes that the form counts, in memory that is still there, and a
+ * plan's axis the length that it was made for? */
+static bool
+is_view_kept(const ps_request *request, PyArrayObject *whole)
+{
+    return PyArray_NDIM(request->view) == request->view_ndim &&
+           ps_has_memory(request->view, whole) &&
+           (request->plan == NULL ||
+            PyArray_DIM(request->view, request->first) == request->plan->size);
+}
+
 int
-ps_open_request(ps_request *request, enum ps_mode mode)
+ps_open_request(ps_request *request, PyArrayObject *whole, enum ps_mode mode)
 {
     ps_address *const address = &request->address;
+    if (!is_view_kept(request, whole)) {
+        return ps_raise_changed("a");
+    }
     address->mode = mode;
     place_plan(request);
     address->shape = request->entry_shape;
@@ -411,7 +447,9 @@ ps_open_request(ps_request *request, enum ps_mode mode)
         }
     }
     else if (request->is_where) {
-        take_mask_shape(request);
+        if (take_mask_shape(request) < 0) {
+            return -1;
+        }
     }
     else if (find_entry_shape(request) < 0) {
         return -1;

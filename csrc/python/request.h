@@ -17,6 +17,7 @@
 
 typedef struct {
     PyArrayObject *view;               /* of the target, or of what is gathered from */
+    int view_ndim;                     /* its axes when the form was compared with it */
     PyArrayObject *index[PS_MAX_DIMS]; /* owned, but for the nd form */
     int n_index;
     int first;
@@ -58,8 +59,12 @@ int ps_add_tuples(ps_state *state, ps_request *request, PyObject *indices);
 /* Which entries take part; None or NULL: all. */
 int ps_add_mask(ps_state *state, ps_request *request, PyObject *mask);
 
-/* Fill the address from view and index arrays; checks shapes. */
-int ps_open_request(ps_request *request, enum ps_mode mode);
+/* Fill the address from view and index arrays; checks shapes. The last step before the
+ * op: what is filled in holds until Python code runs again, and then the request has to
+ * be opened again. `whole`: the array that the view is of, named 'a' in messages; an
+ * array that has changed so that it does not fit the form any more is a RuntimeError.
+ */
+int ps_open_request(ps_request *request, PyArrayObject *whole, enum ps_mode mode);
 
 /* Bind strides of an array of the result's shape (values, or output) to entries and
  * rows. strides: one per axis of the result. */

@@ -3,8 +3,8 @@
  * While it is released, interrupted() is how the op hears of Ctrl-C: it takes the GIL
  * back every 20 ms and lets Python run its handlers. A call that has begun to write to
  * a visible target is left to finish for half a second, so that in practice a target is
- * changed wholly or not at all. Whatever else an op finds, before or after a handler has
- * raised an exception, that exception is what the call ends in.
+ * changed wholly or not at all. Whatever else an op finds, before or after a handler
+ * has raised an exception, that exception is what the call ends in.
  *
  * A daemon thread that asks for the GIL when the interpreter ends does not get it back:
  * CPython ends the thread there and then, and `leave` is the last that is heard of it.

@@ -250,6 +250,15 @@ ps_largest_part(const ps_incoming *incoming)
     return isfinite(re) && (re > im || !isfinite(im)) ? re : im;
 }
 
+/* What a view of `array` takes from it beside the dtype. */
+static void
+point_at(PyArrayObject *array, ps_values *view)
+{
+    view->data = PyArray_BYTES(array);
+    view->swapped = view->dtype != PS_raw && ps_is_swapped(array);
+    view->aligned = PyArray_ISALIGNED(array);
+}
+
 int
 ps_warn_of_overflow(double number, PyArray_Descr *descr)
 {
@@ -296,11 +305,8 @@ ps_take_values(ps_state *state, PyObject *object, PyArray_Descr *target,
         Py_SETREF(incoming->array, values);
         dtype = work;
     }
-    incoming->view = (ps_values){.data = PyArray_BYTES(values),
-                                 .dtype = dtype,
-                                 .itemsize = PyArray_ITEMSIZE(values),
-                                 .swapped = dtype != PS_raw && ps_is_swapped(values),
-                                 .aligned = PyArray_ISALIGNED(values)};
+    incoming->view = (ps_values){.dtype = dtype, .itemsize = PyArray_ITEMSIZE(values)};
+    point_at(values, &incoming->view);
     return is_weak ? look_for_overflow(state, target, incoming) : 0;
 }
 
@@ -339,6 +345,21 @@ ps_broadcast_values(ps_incoming *incoming, int ndim, const npy_intp *shape,
 }
 
 int
+ps_point_values(ps_state *state, ps_incoming *incoming)
+{
+    PyArrayObject *const array = incoming->array;
+    ps_values *const view = &incoming->view;
+    if (array == NULL) {
+        return 0;
+    }
+    if (ps_check_kept(state, array, view->dtype, view->itemsize, "values") < 0) {
+        return -1;
+    }
+    point_at(array, view);
+    return 0;
+}
+
+int
 ps_separate_values(ps_incoming *incoming, PyArrayObject *target)
 {
     if (incoming->array == NULL || !ps_extents_meet(incoming->array, target)) {
@@ -349,8 +370,6 @@ ps_separate_values(ps_incoming *incoming, PyArrayObject *target)
         return -1;
     }
     Py_SETREF(incoming->array, copy);
-    incoming->view.data = PyArray_BYTES(copy);
-    incoming->view.aligned = PyArray_ISALIGNED(copy);
     return 0;
 }
 

@@ -32,7 +32,13 @@ int ps_warn_of_overflow(double number, PyArray_Descr *descr);
 int ps_broadcast_values(ps_incoming *incoming, int ndim, const npy_intp *shape,
                         const char *what);
 
-/* A copy where the memory of the values meets that of `target`. */
+/* Take the pointer again, as has to be done before the op where Python code has run
+ * since the values were taken. 0, or -1 where they have changed so that they cannot be
+ * used. */
+int ps_point_values(ps_state *state, ps_incoming *incoming);
+
+/* A copy where the memory of the values meets that of `target`; ps_point_values has to
+ * follow. */
 int ps_separate_values(ps_incoming *incoming, PyArrayObject *target);
 
 void ps_close_values(ps_incoming *incoming);

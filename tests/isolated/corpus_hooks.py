@@ -4,12 +4,20 @@ The code raises, resizes or rewrites the other arguments, locks them, or never r
 an array. Pointers must be taken after the last hook has run, and checks made then.
 """
 
+import warnings
 from functools import partial
 
 import numpy as np
 
 import pyscatter as ps
-from tests.isolated.forms import DROP_IN_FORMS, FORMS, GATHERS, SCATTERS
+from tests.isolated.forms import (
+    DROP_IN_FORMS,
+    FORMS,
+    GATHERS,
+    SCATTERS,
+    columns,
+    writes,
+)
 from tests.isolated.harness import case
 
 ANY = "ok|ValueError|IndexError|TypeError|RuntimeError|MemoryError"
@@ -222,6 +230,160 @@ def kept_while_locked(form, a, index, values):
             raise AssertionError("a locked array was written")
 
 
+FLAT = writes("scatter-flat", columns, 1, partial(ps.scatter, axis=None))
+MARK = 99
+
+
+def replaced(array, others):
+    """Release an array's memory; another array has it then."""
+    size, dtype = array.size, array.dtype
+    array.__setstate__((1, (0,), dtype, False, b""))
+    others.append(np.full(size, MARK, dtype))
+
+
+def is_marked(array):
+    return np.all(array == np.array(MARK, array.dtype))
+
+
+def apart(others, call, *args, **options):
+    """Make a call that replaces an array: the other array neither changes nor shows."""
+    try:
+        result = call(*args, **options)
+    except Exception as error:
+        assert f"index {MARK} " not in str(error), "foreign memory was read"
+        raise
+    finally:
+        assert others, "the hook did not run"
+        assert all(map(is_marked, others)), "foreign memory changed"
+    assert result is None or not np.any(np.asarray(result) == MARK)
+
+
+def last_arguments():
+    """What is converted last releases what was examined before it."""
+    for form in SCATTERS + DROP_IN_FORMS + GATHERS + (FLAT,):
+        for label in ("target", "index", "where"):
+            if label == "index" and not hookable(form):
+                continue  # which hands on a view of it, whose memory is not its own
+            a, index, mask = form.array(40), np.arange(20), np.ones(20, bool)
+            mask = mask[None].copy() if "batch" in form.name else mask
+            array, others = {"target": a, "index": index, "where": mask}[label], []
+            hooked = Hook(np.ones((), form.dtype), partial(replaced, array, others))
+            call = [apart, others, form.call, a, index]
+            options = {"where": mask, "strict": False}
+            if form.reads:
+                call.append(form.operand(a, 20))
+                options["fill_value"] = hooked
+            else:
+                call.append(hooked)
+            yield case(f"{form.name} releases {label}", ANY, *call, **options)
+
+
+def other_axes():
+    """Arrays that have other axes, or another dtype, by the time they are used."""
+    changed, wrong = {"strict": False}, "RuntimeError|TypeError"
+    for form in SCATTERS[1:] + DROP_IN_FORMS:
+        a = form.array(40)
+        if a.ndim == 2 and "slice" not in form.name:
+            fewer = partial(a.resize, a.size, refcheck=False)
+            hooked = Hook(np.ones((), form.dtype), fewer)
+            call = (form.call, a, np.arange(20), hooked)
+            yield case(f"{form.name} flattened", "RuntimeError", *call, **changed)
+        if "slice" not in form.name:
+            a = form.array(40)
+            kind = "i8" if a.dtype.kind == "f" else "f8"
+            retyped = partial(setattr, a, "dtype", np.dtype(kind))
+            hooked = Hook(np.ones((), form.dtype), retyped)
+            call = (form.call, a, np.arange(20), hooked)
+            yield case(f"{form.name} retyped", wrong, *call, **changed)
+
+
+def other_indices():
+    """Indices, masks and planned axes of another shape by the time they are used."""
+    changed = {"strict": False}
+    for label, array in (
+        ("tuples", np.zeros((2, 2), int)),
+        ("index", np.zeros(4, int)),
+    ):
+        a, axes = np.zeros((5, 5)), (4, 1) if label == "tuples" else ()
+        function = ps.scatter_nd if label == "tuples" else partial(ps.scatter, axis=0)
+        act = partial(array.resize, axes, refcheck=False)
+        call = (function, a, array, Hook(np.ones(()), act))
+        yield case(f"{label} resized", "RuntimeError|ok", *call, **changed)
+    a, index = np.zeros((2, 5)), np.zeros((2, 3), int)
+    hooked = Hook(np.ones(()), partial(index.resize, (), refcheck=False))
+    call = (ps.scatter, a, index, hooked)
+    yield case("no batches", "ValueError", *call, batch_dims=1, **changed)
+    a, plan = np.zeros(40), ps.Plan(np.arange(40), 40)
+    hooked = Hook(np.ones(40), partial(a.resize, 10, refcheck=False))
+    call = (ps.scatter, a, plan, hooked)
+    yield case("planned axis", "RuntimeError", *call, op="add", out=a, **changed)
+    a, mask = np.zeros((4, 5)), np.ones((4, 5), bool)
+    hooked = Hook(np.ones(()), partial(mask.resize, (2, 2), refcheck=False))
+    call = (ps.scatter_where, a, mask, hooked)
+    yield case("mask", "ValueError", *call, out=a, **changed)
+
+
+class Typed:
+    """What numpy.dtype takes for float64, by way of `act`."""
+
+    def __init__(self, act):
+        self.act = act
+
+    @property
+    def dtype(self):
+        self.act()
+        return np.dtype("f8")
+
+
+def dtypes():
+    """A dtype that is asked for late."""
+    for which in range(3):
+        arrays = [np.arange(40) % 2 == 0, np.ones(40), np.zeros(40)]
+        others = []
+        dtype = Typed(partial(replaced, arrays[which], others))
+        call = (apart, others, ps.where, *arrays)
+        yield case(f"where {which}", "ValueError", *call, dtype=dtype, strict=False)
+    for which in range(2):
+        arrays, others = [np.ones(40), np.arange(20)], []
+        dtype = Typed(partial(replaced, arrays[which], others))
+        call = (apart, others, ps.scatter, *arrays, 1.0)
+        yield case(f"scatter {which}", ANY, *call, op="add", dtype=dtype, strict=False)
+
+
+def warned(act, call, *args, **options):
+    """Make a call whose warnings are shown by `act`."""
+
+    def show(*ignored, **also_ignored):
+        act()
+
+    warnings.simplefilter("always")
+    warnings.showwarning = show
+    return call(*args, **options)
+
+
+def shown_warnings():
+    """A warning of a zero divisor is shown by code that releases the arguments."""
+    forms = {
+        "at": ps.floor_divide_at,
+        "axis": partial(ps.floor_divide_at, axis=0),
+        "slice": lambda a, index, b: ps.floor_divide_at(a, (..., index), b),
+        "flat": lambda a, i, b: ps.scatter(a, i, b, None, op="floor_div", out=a),
+        "along": lambda a, i, b: ps.scatter_along_axis(a, i, b, op="floor_div", out=a),
+        "new": partial(ps.scatter, op="floor_div"),
+    }
+    for name, function in forms.items():
+        for which in range(3):
+            arrays = [np.arange(1, 41), np.arange(20), np.zeros(20, int)]
+            others = []
+            act = partial(replaced, arrays[which], others)
+            call = (apart, others, warned, act, function, *arrays)
+            yield case(f"{name} releases {which}", ANY, *call, strict=False)
+    a = np.zeros((2, 3), np.int64)
+    act = partial(a.resize, 6, refcheck=False)
+    call = (warned, act, partial(ps.floor_divide_at, axis=1), a, [0], np.zeros(1, int))
+    yield case("flattened", "RuntimeError", *call, strict=False)
+
+
 def overwritten_target():
     """A hook that rewrites the target comes first; the update follows."""
     for name in ("add_at", "add_at-axis", "scatter", "scatter_along", "scatter_at"):
@@ -379,6 +541,11 @@ GROUPS = {
     "hook wrong returns": wrong_returns,
     "hook meddling": meddling,
     "hook late changes": late_changes,
+    "hook last arguments": last_arguments,
+    "hook other axes": other_axes,
+    "hook other indices": other_indices,
+    "hook dtypes": dtypes,
+    "hook shown warnings": shown_warnings,
     "hook overwritten": overwritten_target,
     "hook subclasses": subclasses,
     "hook odd objects": odd_objects,
