@@ -7,7 +7,7 @@ positions of their elements, with every option, from an array of numbers.
 import numpy as np
 
 from pyscatter import _core
-from pyscatter._values import arriving
+from pyscatter._values import arriving, cast_refusal
 
 FORMS = {
     "axis": (_core.scatter, _core.gather),
@@ -99,8 +99,12 @@ def scatter_objects(
     return out
 
 
-def gather_objects(form, a, index, axis, batch_dims, where, mode, fill_value):
-    """Gather objects, or records that hold some, through their positions."""
+# The signature is that of the binding's call: every option of a gather, by position.
+def gather_objects(form, a, index, axis, batch_dims, where, mode, fill_value, out):
+    """Gather objects, or records that hold some, through their positions.
+
+    Into a new array, as in `gather_filled`, from which the binding copies to `out`.
+    """
     a = np.asarray(a)
     options = _where_options(axis, batch_dims, where)
     positions = _positions(form, a, index, mode, options)
@@ -112,6 +116,22 @@ def gather_objects(form, a, index, axis, batch_dims, where, mode, fill_value):
     keep = positions >= 0
     result[keep] = a.reshape(-1)[positions[keep]]
     return result
+
+
+# The signature is that of the binding's call: every option of a gather, by position.
+def gather_filled(form, a, index, axis, batch_dims, where, mode, fill_value, out):
+    """Gather where the fill value is one of out's dtype, which is not that of `a`."""
+    gather = FORMS[form][1]
+    a = np.asarray(a)
+    dtype = out.dtype.newbyteorder("=")
+    if not np.can_cast(a.dtype, dtype, "same_kind"):
+        raise cast_refusal("'a'", a.dtype, dtype, "same_kind")
+    options = {"mode": mode, **_where_options(axis, batch_dims, where)}
+    found = gather(np.broadcast_to(True, a.shape), index, fill_value=False, **options)
+    items = gather(a, index, **options).astype(dtype)
+    fill = np.zeros(1, dtype)
+    fill = _core.gather(fill, [1], mode="fill", fill_value=fill_value)
+    return _core.where(found, items, fill.reshape(()))
 
 
 def _computed_as(dtype):

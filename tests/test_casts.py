@@ -136,9 +136,17 @@ def test_gather_of_every_combination_of_dtypes():
             expected = tried(getattr(reference, name), *call, out=outs[0])
             found = tried(getattr(ps, name), *call, out=outs[1])
             assert same(found, expected), (a, to, name)
-        options = {"mode": "fill", "fill_value": TARGETS[to][2]}
-        call = (TARGETS[a], np.array([1, 9]))
         name = next(forms)
+        for fill in (None, TARGETS[to][2] if TYPES[to].kind in "mM" else 1):
+            outs = [np.zeros(2, TYPES[to]) for _ in range(2)]
+            call, options = (
+                (TARGETS[a], CALLED + 2),
+                {"mode": "fill", "fill_value": fill},
+            )
+            expected = tried(getattr(reference, name), *call, out=outs[0], **options)
+            found = tried(getattr(ps, name), *call, out=outs[1], **options)
+            assert same(found, expected), (a, to, name, fill)
+        call, options["fill_value"] = (TARGETS[a], CALLED + 2), TARGETS[to][2]
         if TYPES[a].kind not in "mM":  # NumPy's assignment, more lenient, fills these
             expected = tried(getattr(reference, name), *call, **options)
             found = tried(getattr(ps, name), *call, **options)
@@ -368,6 +376,23 @@ def test_divisors_are_zero_in_the_accumulator():
     with pytest.warns(RuntimeWarning, match="divide by zero"):
         result = ps.scatter(a * 1.0, [0, 1], np.array([0.5, 2.0]), dtype=int, **options)
     assert result.tolist() == [0, 4, 9]
+
+
+def test_the_fill_value_is_of_the_dtype_of_the_result():
+    numbers, out = np.arange(5, 8), np.zeros(2)
+    for form in ("axis", "along", "nd", "at", "plan"):
+        options = {} if form == "plan" else {"mode": "fill"}
+        GATHERS[form](numbers, fill_value=np.nan, out=out, **options)
+        assert_same(out, np.array([6, np.nan]))
+        text, objects = np.zeros(2, "U3"), np.full(2, None)
+        assert GATHERS[form](numbers, out=text, **options).tolist() == ["6", ""]
+        GATHERS[form](numbers, fill_value="none", out=objects, **options)
+        assert objects.tolist() == [6, "none"]
+        with pytest.raises(TypeError):
+            GATHERS[form](out, fill_value=1, out=np.zeros(2, int), **options)
+    where = np.array([True, False])
+    found = ps.gather(numbers, [2, 0], where=where, fill_value=-0.5, out=out)
+    assert found is out and out.tolist() == [7, -0.5]
 
 
 def test_complex_numbers_do_not_go_into_bfloat16():

@@ -81,9 +81,6 @@ DEVIATIONS = {
     "test_multiarray::TestWhere::test_exotic": (
         "a number that is not chosen is not converted, so that it gives no warning"
     ),
-    CASTS + r"\[(int-to-f2|float-to-f2_[02]|complex-to-c8_[01])\]": (
-        "a Python number that is too large for a target becomes inf, without a warning"
-    ),
     "test_function_base::TestBincount::test_with_incorrect_minlength": (
         "the message of the TypeError names minlength"
     ),

@@ -36,8 +36,10 @@ typedef struct {
     int64_t n, chunk;
     const ps_target *target_type;
     enum ps_op op; /* PS_set for moves */
-    int size;      /* of an item, as the kernels' tables count it */
-    bool stages;   /* kernels cannot work on the target itself */
+    bool is_mean;
+    enum ps_dtype computed; /* what kernels work in */
+    int size;               /* of an item, as the kernels' tables count it */
+    bool stages;            /* kernels cannot work on the target itself */
 } ready_masked;
 
 /* Buffers of a block; the last four for staged targets. */
@@ -86,20 +88,30 @@ own_mask(const ready_masked *ready, const masked_room *room, int64_t first, int6
     return room->mask;
 }
 
-/* The values of the trues, side by side or one for all; what they are is
- * ready->values.type. */
+/* The values of the trues as `computed`, side by side or one for all. They are chosen
+ * before they are converted, so that nothing else is read where values lie side by
+ * side.
+ */
 static const char *
 chosen_values(const ready_masked *ready, const masked_room *room, const char *mask,
               int64_t first, int64_t n, int64_t count, bool *is_one)
 {
-    const int size = ps_size_of(ps_dtype_size[ready->values.type]);
-    const char *const values =
+    const enum ps_dtype own = ready->values.type;
+    const int64_t size = own == PS_raw ? ready->values.itemsize : ps_dtype_size[own];
+    const char *values =
             ps_operand_block(&ready->values, first, n, room->values, is_one);
-    if (*is_one) {
+    char *converted = room->chosen;
+    if (!*is_one) {
+        ps_kernels()->compress[ps_size_of(size)](room->chosen, values, mask, n, count);
+        values = room->chosen;
+        converted = room->values;
+    }
+    if (own == ready->computed) {
         return values;
     }
-    ps_kernels()->compress[size](room->chosen, values, mask, n, count);
-    return room->chosen;
+    ps_convert(ready->computed, converted, own, size, false, values, size,
+               *is_one ? 1 : count);
+    return converted;
 }
 
 /* n elements `stride` bytes apart of a target that kernels cannot work on: selected
@@ -110,7 +122,7 @@ run_staged_block(const ready_masked *ready, const masked_room *room, char *targe
 {
     const ps_kernel_table *const kernels = ps_kernels();
     const ps_target *const type = ready->target_type;
-    const enum ps_dtype computed = ready->values.type;
+    const enum ps_dtype computed = ready->computed;
     bool is_one;
     const char *const mask = own_mask(ready, room, first, n);
     int64_t *const place = (int64_t *)(void *)room->accumulators; /* still free */
@@ -129,6 +141,9 @@ run_staged_block(const ready_masked *ready, const masked_room *room, char *targe
                                              is_one, list.n);
         results = room->accumulators;
         is_one = false;
+        if (ready->is_mean) { /* of the old value and the one that arrives */
+            ps_divide_sums(computed, room->accumulators, list.n, 2);
+        }
     }
     ps_store(type->dtype, type->itemsize, type->swapped, room->raw, type->itemsize,
              computed, results, is_one ? 1 : list.n);
@@ -216,7 +231,7 @@ make_ready(ps_scatter_call *call, ready_masked *ready, int64_t *shape,
     const ps_values *const values = &call->values;
     if (call->rows.ndim > 0 || call->compensated || ps_forced_choice() != 0 ||
         ps_size_of(target->itemsize) < 0 || call->spans != NULL ||
-        (!is_move(call) && call->op >= PS_NUM_REDUCTIONS)) {
+        (!is_move(call) && call->op >= PS_NUM_REDUCTIONS && call->op != PS_mean)) {
         return false;
     }
     ready->stages = ps_needs_stage(call);
@@ -242,8 +257,9 @@ make_ready(ps_scatter_call *call, ready_masked *ready, int64_t *shape,
     ps_order_axes(views, 3, shape, rows);
     ps_operand_open(&ready->target, &views[0], PS_raw);
     ps_mask_open(&ready->mask, &views[1]);
+    ready->computed = is_move(call) ? target->dtype : call->accumulator;
     ps_operand_open(&ready->values, &views[2],
-                    is_move(call) ? target->dtype : call->accumulator);
+                    ready->stages ? values->dtype : ready->computed);
     if (!is_move(call) && !values->aligned) {
         ps_operand_pack(&ready->values);
     }
@@ -267,7 +283,8 @@ ps_scatter_where(ps_scatter_call *call, ps_run *run)
     }
     ready.run = run;
     ready.n = call->address.n;
-    ready.op = is_move(call) ? PS_set : call->op;
+    ready.is_mean = call->op == PS_mean;
+    ready.op = is_move(call) ? PS_set : ready.is_mean ? PS_add : call->op;
     ready.size = ps_size_of(call->target.itemsize);
     ready.chunk = ps_mask_chunk(ready.n, 1 + 3 * ready.target.itemsize, run->threads);
     run->has_written = !call->target.is_private;

@@ -368,8 +368,8 @@ floor_mean(int64_t sum, int64_t count)
 
 /* Sums become means of `count` values. Integers are floored, times cut towards zero as
  * np.mean does. */
-static void
-divide_row(enum ps_dtype type, char *row, int64_t n, int64_t count)
+void
+ps_divide_sums(enum ps_dtype type, char *row, int64_t n, int64_t count)
 {
     for (int64_t i = 0; i < n; i++) {
         switch (type) {
@@ -415,7 +415,7 @@ finish_row(const stage *work, int64_t slot, char *row)
     }
     if (work->arrivals != NULL) {
         const int64_t self = work->call->include_self;
-        divide_row(work->type, row, work->row_count, work->arrivals[slot] + self);
+        ps_divide_sums(work->type, row, work->row_count, work->arrivals[slot] + self);
     }
 }
 

@@ -33,6 +33,7 @@
     X(is_masked, "pyscatter._values")          \
     X(scatter_objects, "pyscatter._objects")   \
     X(gather_objects, "pyscatter._objects")    \
+    X(gather_filled, "pyscatter._objects")     \
     X(scatter_flat, "pyscatter._objects")      \
     X(scatter_through, "pyscatter._objects")   \
     X(packed_places, "pyscatter._masks")       \

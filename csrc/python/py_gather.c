@@ -237,29 +237,30 @@ finish(gather_work *work)
 }
 
 static PyObject *
-run_by_helper(const gather_work *work, PyObject *a)
+run_by_helper(const gather_work *work, enum ps_helper helper, PyObject *a)
 {
     static const char *const modes[] = {"raise", "drop", "clip", "wrap", "fill"};
     const ps_where_args *const where = work->where;
-    PyObject *const function = ps_get_helper(work->state, PS_HELPER_gather_objects);
+    PyObject *const function = ps_get_helper(work->state, helper);
     PyObject *const none = Py_None;
     if (function == NULL) {
         return NULL;
     }
-    return PyObject_CallFunction(function, "sOOOOOsO", ps_form_name(where->form), a,
-                                 where->index,
-                                 where->axis ? where->axis : Py_NotImplemented,
-                                 where->batch_dims ? where->batch_dims : none,
-                                 where->mask ? where->mask : none, modes[work->mode],
-                                 work->fill_value ? work->fill_value : none);
+    return PyObject_CallFunction(
+            function, "sOOOOOsOO", ps_form_name(where->form), a, where->index,
+            where->axis ? where->axis : Py_NotImplemented,
+            where->batch_dims ? where->batch_dims : none,
+            where->mask ? where->mask : none, modes[work->mode],
+            work->fill_value ? work->fill_value : none, work->out ? work->out : none);
 }
 
-/* Objects are gathered into an array of their own, whatever out= is. */
+/* Objects, and rows beside a fill value of another dtype, are gathered into an array of
+ * their own, whatever out= is. */
 static PyObject *
-gather_by_helper(gather_work *work, PyObject *a)
+gather_by_helper(gather_work *work, enum ps_helper helper, PyObject *a)
 {
     work->dtype = PS_raw;
-    work->result = (PyArrayObject *)run_by_helper(work, a);
+    work->result = (PyArrayObject *)run_by_helper(work, helper, a);
     if (work->result == NULL || require_out(work) < 0 ||
         check_out(work, PyArray_DESCR(work->source), PyArray_NDIM(work->result),
                   PyArray_DIMS(work->result)) < 0) {
@@ -268,18 +269,33 @@ gather_by_helper(gather_work *work, PyObject *a)
     return finish(work);
 }
 
+/* Are there entries that the fill value may stand in for? */
+static bool
+fills_places(const gather_work *work)
+{
+    PyObject *const mask = work->where->mask;
+    return work->mode == PS_MODE_DROP || work->mode == PS_MODE_FILL ||
+           (mask != NULL && mask != Py_None);
+}
+
 /* All that may run Python code. */
 static int
 convert_arguments(gather_work *work)
 {
-    PyObject *const mask = work->where->mask;
-    const bool fills = work->mode == PS_MODE_DROP || work->mode == PS_MODE_FILL ||
-                       (mask != NULL && mask != Py_None);
-    if (ps_fill_request(work->state, work->where, work->source, &work->request) < 0 ||
-        (fills && make_fill(work) < 0)) {
-        return -1;
-    }
-    return require_out(work);
+    return ps_fill_request(work->state, work->where, work->source, &work->request) <
+                                   0 ||
+                           (fills_places(work) && make_fill(work) < 0)
+                   ? -1
+                   : require_out(work);
+}
+
+/* Is out= an array of another dtype, which is then that of the fill value? */
+static bool
+fills_another_dtype(const gather_work *work)
+{
+    return work->out != NULL && PyArray_Check(work->out) &&
+           !PyArray_EquivTypes(PyArray_DESCR((PyArrayObject *)work->out),
+                               PyArray_DESCR(work->source));
 }
 
 static PyObject *
@@ -299,7 +315,11 @@ gather_form(gather_work *work, PyObject *a)
         goto finish;
     }
     if (storage == PS_STORED_OBJECTS) {
-        result = gather_by_helper(work, a);
+        result = gather_by_helper(work, PS_HELPER_gather_objects, a);
+        goto finish;
+    }
+    if (fills_places(work) && fills_another_dtype(work)) {
+        result = gather_by_helper(work, PS_HELPER_gather_filled, a);
         goto finish;
     }
     work->itemsize = PyArray_ITEMSIZE(work->source);

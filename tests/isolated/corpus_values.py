@@ -122,8 +122,8 @@ def weak_scalars():
     for dtype in REAL_DTYPES:
         yield from weak(dtype, 10**400, "OverflowError")
         yield from weak(dtype, 1j, "TypeError")
-        yield from weak(dtype, 1e300, "ok")
-        yield from weak(dtype, large, "ok")
+        yield from weak(dtype, 1e300, "ok" if dtype == "f8" else "RuntimeWarning")
+        yield from weak(dtype, large, "RuntimeWarning" if dtype == "f2" else "ok")
     for number in (0, 1, 2, -1, 0.5, 1j):
         yield from weak("?", number, "TypeError")
 

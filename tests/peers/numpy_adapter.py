@@ -13,6 +13,7 @@ Use: pytest -p tests.peers.numpy_adapter --peer-report=FILE FILE ...
 
 import ast
 import functools
+import gc
 import importlib.abc
 import importlib.machinery
 import json
@@ -283,6 +284,15 @@ class _Report:
         result = yield
         entry["calls"] = sum(calls.values()) - before
         return result
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self):
+        # Some count references, also to what garbage of earlier tests refers to.
+        gc.disable()
+        try:
+            return (yield)
+        finally:
+            gc.enable()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item, call):
