@@ -28,8 +28,8 @@ PARTS = {
         the end and raises IndexError beyond that; the other modes read an index as it
         is. "fill" (and "drop") give `fill_value`.
     fill_value : scalar, optional
-        The value of entries that name nothing or take no part; by default the dtype's
-        zero: 0, False, "" or NaT.""",
+        The value of entries that name nothing or take no part, in the dtype of the
+        result; by default that dtype's zero: 0, False, "" or NaT.""",
     "scatter_options": """include_self : bool, optional
         False: where something arrives, the old value takes no part; untouched places
         keep theirs.
