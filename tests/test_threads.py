@@ -474,6 +474,11 @@ def test_signals():
     assert children("signal_cases", "signals", seconds=100) == ""
 
 
+@pytest.mark.slow
+def test_signals_during_every_pass():
+    assert children("signal_cases", "passes", seconds=100) == ""
+
+
 @ON_PURPOSE
 def test_arrays_rewritten_meanwhile():
     assert children("race_cases", "races", seconds=100) == ""

@@ -21,7 +21,9 @@
 #include "ops/run.h"
 
 enum {
-    /* Entries between two looks at a pending signal: 0.1 ms of scanning. */
+    /* Numbers of index arrays between two looks at a pending signal: 0.1 ms of
+     * scanning.
+     */
     CHECK_STRETCH = 1 << 18
 };
 
@@ -409,6 +411,7 @@ ps_address_list(const ps_address *address, int64_t first, int64_t n, ps_list_roo
 typedef struct {
     ps_run *run;
     const ps_address *address;
+    int64_t stretch; /* entries of a chunk */
     int64_t chunks;
     _Atomic int64_t first_bad; /* number of a bad entry; not yet the first one */
 } check_state;
@@ -452,8 +455,8 @@ check_chunk(void *context, int64_t chunk)
     if (ps_run_stops(state->run)) {
         return;
     }
-    const int64_t first = (state->chunks - 1 - chunk) * CHECK_STRETCH;
-    const int64_t n = ps_min(CHECK_STRETCH, state->address->n - first);
+    const int64_t first = (state->chunks - 1 - chunk) * state->stretch;
+    const int64_t n = ps_min(state->stretch, state->address->n - first);
     int m = 0;
     const int64_t bad = scan_flat(state->address, first, n, &m);
     if (bad >= 0) {
@@ -464,16 +467,20 @@ check_chunk(void *context, int64_t chunk)
 static ps_status
 check_flat(const ps_address *address, ps_run *run)
 {
-    const int64_t chunks = ps_ceil_div(address->n, CHECK_STRETCH);
-    check_state state = {
-            .run = run, .address = address, .chunks = chunks, .first_bad = -1};
+    const int64_t stretch = CHECK_STRETCH / ps_max(1, address->n_index);
+    const int64_t chunks = ps_ceil_div(address->n, stretch);
+    check_state state = {.run = run,
+                         .address = address,
+                         .stretch = stretch,
+                         .chunks = chunks,
+                         .first_bad = -1};
     PS_TRY(ps_run_chunks(run, chunks, check_chunk, &state));
     if (atomic_load(&state.first_bad) < 0) {
         return PS_SUCCESS;
     }
-    for (int64_t first = 0; first < address->n; first += CHECK_STRETCH) {
+    for (int64_t first = 0; first < address->n; first += stretch) {
         int m = 0;
-        const int64_t n = ps_min(CHECK_STRETCH, address->n - first);
+        const int64_t n = ps_min(stretch, address->n - first);
         const int64_t bad = scan_flat(address, first, n, &m);
         if (bad >= 0) {
             return bad_index(address, m, bad);
@@ -492,13 +499,15 @@ check_by_lists(const ps_address *address, ps_run *run)
         return ps_fail(PS_NO_MEMORY);
     }
     ps_status status = PS_SUCCESS;
+    int64_t unheard = 0;
+    const int64_t nbytes = PS_LINE_BYTES * (address->n_index + 1);
     for (int64_t first = 0; first < address->n; first += room.capacity) {
         ps_list list;
-        if (first % (CHECK_STRETCH / 4) == 0 && ps_run_stops(run)) {
-            status = ps_fail(PS_INTERRUPTED);
+        const int64_t n = ps_min(room.capacity, address->n - first);
+        if (ps_run_stops_after(run, &unheard, n * nbytes)) {
+            status = ps_run_status(run);
             break;
         }
-        const int64_t n = ps_min(room.capacity, address->n - first);
         status = ps_address_list(address, first, n, &room, &list);
         if (status.code != PS_OK) {
             break;

@@ -36,10 +36,12 @@ typedef struct {
     int64_t entry_stride; /* of out, within `even_run` entries */
     int64_t even_run;
     int64_t width_nbytes;
+    int64_t column; /* bytes of a row before those at hand */
     bool streams;
     bool takes_index; /* straight from the caller's index, without lists */
-    int64_t entry_chunks, chunk_entries; /* entries are cut into these ... */
-    int64_t outer_chunks, chunk_outers;  /* ... and outer rows into these */
+    int64_t entry_chunks, chunk_entries; /* entries are cut into these, ... */
+    int64_t outer_chunks, chunk_outers;  /* outer rows into these, ... */
+    int64_t width_chunks, chunk_width;   /* and long rows into these, of elements */
 } ready_gather;
 
 /* Put the fill value into every element of n entries. */
@@ -119,20 +121,19 @@ gather_block(const ready_gather *ready, int64_t first, int64_t n, int64_t outer_
     for (int64_t outer = outer_first; outer < outer_last; outer++) {
         int64_t at, out_offset;
         ps_outer_offsets(&call->rows, &ready->split, outer, &at, &out_offset);
-        char *const out = call->out.data + out_offset + entry_offset;
+        char *const out = call->out.data + out_offset + entry_offset + ready->column;
         if (list.n < n) {
             fill_entries(ready, out, n);
         }
-        gather_list(ready, out, &list, call->source.data + at);
+        gather_list(ready, out, &list, call->source.data + at + ready->column);
         normalise_entries(ready, out, n);
     }
     return PS_SUCCESS;
 }
 
 static void
-gather_chunk(void *context, int64_t chunk)
+gather_entries(const ready_gather *ready, int64_t chunk)
 {
-    const ready_gather *const ready = context;
     const int64_t n = ready->call->address.n;
     const int64_t first = chunk % ready->entry_chunks * ready->chunk_entries;
     const int64_t last = ps_min(n, first + ready->chunk_entries);
@@ -162,7 +163,26 @@ gather_chunk(void *context, int64_t chunk)
     ps_list_room_close(&room);
 }
 
-/* Cut the work: entries first, outer rows where entries are few. */
+/* A chunk of entries and outer rows, or one of the parts of their rows. */
+static void
+gather_chunk(void *context, int64_t chunk)
+{
+    const ready_gather *const ready = context;
+    if (ready->width_chunks == 1) {
+        gather_entries(ready, chunk);
+        return;
+    }
+    ready_gather part = *ready;
+    const int64_t first = chunk % ready->width_chunks * ready->chunk_width;
+    const int64_t itemsize = ready->call->source.itemsize;
+    part.split.width = ps_min(ready->chunk_width, ready->split.width - first);
+    part.width_nbytes = part.split.width * itemsize;
+    part.column = first * itemsize;
+    gather_entries(&part, chunk / ready->width_chunks);
+}
+
+/* Cut the work: entries first, outer rows where entries are few, rows where one is more
+ * than a chunk. */
 static void
 cut(ready_gather *ready)
 {
@@ -176,6 +196,10 @@ cut(ready_gather *ready)
     ready->chunk_outers = ps_max(1, ps_min(outers, entries / ready->chunk_entries));
     ready->entry_chunks = ps_ceil_div(n, ready->chunk_entries);
     ready->outer_chunks = ps_ceil_div(outers, ready->chunk_outers);
+    ready->chunk_width = ps_min(ready->split.width,
+                                CHUNK_BYTES / ps_max(1, ready->call->source.itemsize));
+    ready->chunk_width = ps_max(1, ready->chunk_width);
+    ready->width_chunks = ps_ceil_div(ready->split.width, ready->chunk_width);
 }
 
 static ps_status
@@ -191,8 +215,8 @@ run_gather(ps_gather_call *call, ps_run *run)
     const int64_t out_nbytes =
             call->address.n * ready.split.outer_count * ready.width_nbytes;
     ready.streams = out_nbytes > STREAM_BYTES && ready.width_nbytes >= STREAM_ROW;
-    const int64_t chunks = ready.entry_chunks * ready.outer_chunks;
     run->has_written = !call->is_private;
+    const int64_t chunks = ready.entry_chunks * ready.outer_chunks * ready.width_chunks;
     return ps_run_chunks(run, chunks, gather_chunk, &ready);
 }
 

@@ -2,8 +2,9 @@
  *
  * A word holds a key and its place, so that sorting words by their upper half alone is
  * stable and leaves the places beside the keys: 8 bits a pass, as many passes as the
- * keys have bytes. Keys of more than 32 bits, and short lists, which no pass over 256
- * counters repays, are sorted by comparison, in memory of their own.
+ * keys have bytes. Keys of more than 32 bits are sorted with their places as pairs;
+ * short lists, which no pass over 256 counters repays, by comparison. Every pass hears
+ * of signals.
  * A textbook sort: few comments.
  */
 #include "ops/group.h"
@@ -14,6 +15,7 @@
 
 #include "base/scratch.h"
 #include "base/sizes.h"
+#include "ops/run.h"
 
 enum {
     RADIX_FROM = 512, /* 256 counters a pass cost as much as sorting this many */
@@ -21,14 +23,66 @@ enum {
     N_DIGITS = 1 << DIGIT_BITS
 };
 
-typedef struct {
-    int64_t key, place;
-} keyed;
+/* Counts of digits become the places where each begins. */
+static void
+place_digits(int64_t *start)
+{
+    int64_t at = 0;
+    for (int digit = 0; digit < N_DIGITS; digit++) {
+        const int64_t count = start[digit];
+        start[digit] = at;
+        at += count;
+    }
+}
+
+/* ---- pairs ---- */
+
+/* One stable pass by the digit at `shift`. */
+static void
+sort_pairs_by_digit(ps_run *run, const ps_keyed *restrict from, ps_keyed *restrict to,
+                    int64_t n, int shift)
+{
+    int64_t start[N_DIGITS] = {0};
+    ps_stretch part = ps_stretch_of(run, n, sizeof(ps_keyed));
+    while (ps_next_stretch(&part)) {
+        for (int64_t i = part.first; i < part.last; i++) {
+            start[((uint64_t)from[i].key >> shift) & (N_DIGITS - 1)]++;
+        }
+    }
+    place_digits(start);
+    if (ps_run_status(run).code != PS_OK) {
+        return;
+    }
+    part = ps_stretch_of(run, n, 2 * sizeof(ps_keyed));
+    while (ps_next_stretch(&part)) {
+        for (int64_t i = part.first; i < part.last; i++) {
+            to[start[((uint64_t)from[i].key >> shift) & (N_DIGITS - 1)]++] = from[i];
+        }
+    }
+}
+
+const ps_keyed *
+ps_sort_keyed(ps_run *run, ps_keyed *pairs, ps_keyed *room, int64_t n, int64_t max)
+{
+    ps_keyed *from = pairs, *to = room;
+    for (int shift = 0; shift < 63 && max >> shift > 0; shift += DIGIT_BITS) {
+        sort_pairs_by_digit(run, from, to, n, shift);
+        if (ps_run_status(run).code != PS_OK) {
+            break;
+        }
+        ps_keyed *const other = from;
+        from = to;
+        to = other;
+    }
+    return from;
+}
+
+/* ---- ranks ---- */
 
 static int
 compare_keyed(const void *a, const void *b)
 {
-    const keyed *const left = a, *const right = b;
+    const ps_keyed *const left = a, *const right = b;
     return (left->key > right->key) - (left->key < right->key);
 }
 
@@ -47,89 +101,123 @@ next_rank(ranking *ranks, int64_t key)
     return ranks->n - 1;
 }
 
+/* Ranks of keys that are sorted as pairs. Those that are left out keep their -1. */
 static ps_status
-rank_by_comparison(int64_t *key, int64_t n, ranking *ranks)
+rank_pairs(ps_run *run, int64_t *key, int64_t n, int64_t bound, ranking *ranks)
 {
-    keyed *const pairs = ps_scratch_get(n * (int64_t)sizeof(keyed));
+    const int64_t nbytes = 2 * n * (int64_t)sizeof(ps_keyed);
+    ps_keyed *const pairs = ps_scratch_get(nbytes);
+    const ps_keyed *sorted = pairs;
     if (pairs == NULL) {
         return ps_fail(PS_NO_MEMORY);
     }
     int64_t count = 0;
-    for (int64_t i = 0; i < n; i++) {
-        if (key[i] >= 0) {
-            pairs[count++] = (keyed){key[i], i};
+    ps_stretch part = ps_stretch_of(run, n, sizeof(ps_keyed));
+    while (ps_next_stretch(&part)) {
+        for (int64_t i = part.first; i < part.last; i++) {
+            if (key[i] >= 0) {
+                pairs[count++] = (ps_keyed){key[i], i};
+            }
         }
     }
-    qsort(pairs, (size_t)count, sizeof(keyed), compare_keyed);
-    for (int64_t i = 0; i < count; i++) {
-        key[pairs[i].place] = next_rank(ranks, pairs[i].key);
+    if (n < RADIX_FROM) {
+        qsort(pairs, (size_t)count, sizeof(ps_keyed), compare_keyed);
     }
-    ps_scratch_put(pairs, n * (int64_t)sizeof(keyed));
-    return PS_SUCCESS;
+    else if (ps_run_status(run).code == PS_OK) {
+        sorted = ps_sort_keyed(run, pairs, pairs + n, count, bound - 1);
+    }
+    part = ps_stretch_of(run, count, PS_LINE_BYTES);
+    while (ps_run_status(run).code == PS_OK && ps_next_stretch(&part)) {
+        for (int64_t i = part.first; i < part.last; i++) {
+            key[sorted[i].place] = next_rank(ranks, sorted[i].key);
+        }
+    }
+    ps_scratch_put(pairs, nbytes);
+    return ps_run_status(run);
 }
 
 /* One stable pass by the digit at `shift`. */
-static void
-sort_by_digit(const uint64_t *restrict from, uint64_t *restrict to, int64_t n,
-              int shift)
+static ps_status
+sort_by_digit(ps_run *run, const uint64_t *restrict from, uint64_t *restrict to,
+              int64_t n, int shift)
 {
     int64_t start[N_DIGITS] = {0};
-    for (int64_t i = 0; i < n; i++) {
-        start[(from[i] >> shift) & (N_DIGITS - 1)]++;
-    }
-    int64_t at = 0;
-    for (int digit = 0; digit < N_DIGITS; digit++) {
-        const int64_t count = start[digit];
-        start[digit] = at;
-        at += count;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        to[start[(from[i] >> shift) & (N_DIGITS - 1)]++] = from[i];
-    }
-}
-
-/* The words live in the caller's two arrays: sorting takes no memory of its own. */
-static void
-rank_by_radix(int64_t *key, int64_t n, int64_t bound, ranking *ranks)
-{
-    uint64_t *from = (uint64_t *)key, *to = (uint64_t *)ranks->distinct;
-    int64_t count = 0;
-    for (int64_t i = 0; i < n; i++) {
-        if (key[i] >= 0) {
-            from[count++] = (uint64_t)key[i] << 32 | (uint64_t)i;
+    ps_stretch part = ps_stretch_of(run, n, sizeof(uint64_t));
+    while (ps_next_stretch(&part)) {
+        for (int64_t i = part.first; i < part.last; i++) {
+            start[(from[i] >> shift) & (N_DIGITS - 1)]++;
         }
     }
+    PS_TRY(ps_run_status(run));
+    place_digits(start);
+    part = ps_stretch_of(run, n, 2 * sizeof(uint64_t));
+    while (ps_next_stretch(&part)) {
+        for (int64_t i = part.first; i < part.last; i++) {
+            to[start[(from[i] >> shift) & (N_DIGITS - 1)]++] = from[i];
+        }
+    }
+    return ps_run_status(run);
+}
+
+/* The words live in the caller's two arrays: sorting takes no memory of its own. They
+ * end in `distinct`, sorted; *count of them. */
+static ps_status
+sort_words(ps_run *run, int64_t *key, int64_t n, int64_t bound, uint64_t *words,
+           int64_t *count)
+{
+    uint64_t *from = (uint64_t *)key, *to = words;
+    ps_stretch part = ps_stretch_of(run, n, sizeof(uint64_t));
+    *count = 0;
+    while (ps_next_stretch(&part)) {
+        for (int64_t i = part.first; i < part.last; i++) {
+            if (key[i] >= 0) {
+                from[(*count)++] = (uint64_t)key[i] << 32 | (uint64_t)i;
+            }
+        }
+    }
+    PS_TRY(ps_run_status(run));
     for (int shift = 0; shift < 32 && (bound - 1) >> shift > 0; shift += DIGIT_BITS) {
-        sort_by_digit(from, to, count, 32 + shift);
+        PS_TRY(sort_by_digit(run, from, to, *count, 32 + shift));
         uint64_t *const other = from;
         from = to;
         to = other;
     }
+    part = ps_stretch_of(run, from == words ? 0 : *count, sizeof(uint64_t));
+    while (ps_next_stretch(&part)) {
+        memcpy(words + part.first, from + part.first,
+               (size_t)(part.last - part.first) * sizeof(uint64_t));
+    }
+    return ps_run_status(run);
+}
+
+static ps_status
+rank_words(ps_run *run, int64_t *key, int64_t n, int64_t bound, ranking *ranks)
+{
     uint64_t *const words = (uint64_t *)ranks->distinct;
-    if (from != words) {
-        memcpy(words, from, (size_t)count * sizeof(uint64_t));
+    int64_t count;
+    PS_TRY(sort_words(run, key, n, bound, words, &count));
+    /* -1 for those left out */
+    PS_TRY(ps_run_fill(run, key, 0xff, n * (int64_t)sizeof(int64_t)));
+    ps_stretch part = ps_stretch_of(run, count, PS_LINE_BYTES);
+    while (ps_next_stretch(&part)) {
+        for (int64_t i = part.first; i < part.last; i++) {
+            /* Read before its place is written: no rank is beyond i. */
+            const uint64_t word = words[i];
+            key[word & UINT32_MAX] = next_rank(ranks, (int64_t)(word >> 32));
+        }
     }
-    memset(key, 0xff, (size_t)n * sizeof(int64_t)); /* -1 for those left out */
-    for (int64_t i = 0; i < count; i++) {
-        /* Read before its place is written: no rank is beyond i. */
-        const uint64_t word = words[i];
-        key[word & UINT32_MAX] = next_rank(ranks, (int64_t)(word >> 32));
-    }
+    return ps_run_status(run);
 }
 
 ps_status
 ps_rank_keys(int64_t *key, int64_t n, int64_t bound, int64_t *distinct,
-             int64_t *n_distinct)
+             int64_t *n_distinct, ps_run *run)
 {
     ranking ranks = {distinct, 0};
     const bool fits = bound <= (int64_t)1 << 32 && n <= (int64_t)1 << 32;
-    ps_status status = PS_SUCCESS;
-    if (fits && n >= RADIX_FROM) {
-        rank_by_radix(key, n, bound, &ranks);
-    }
-    else {
-        status = rank_by_comparison(key, n, &ranks);
-    }
+    const ps_status status = fits && n >= RADIX_FROM
+                                     ? rank_words(run, key, n, bound, &ranks)
+                                     : rank_pairs(run, key, n, bound, &ranks);
     *n_distinct = ranks.n;
     return status;
 }

@@ -252,7 +252,7 @@ ps_status ps_segment(ps_segment_call *call, ps_run *run);
 
 /* What entries say of their groups: values is (ids.size of them, `width`) of `type`,
  * contiguous and aligned. Ids out of bounds take no part.
- * ps_find: place, filled with -1, receives the numbers of the extremes, `result` holds
+ * ps_find: place receives the numbers of the extremes, -1 for none, `result` holds
  * these. ps_deviate: result, zeroed, receives the sums of (value - centre)^2. */
 typedef struct {
     ps_index ids;

@@ -67,6 +67,7 @@ walk_part(ps_partition *work, int64_t part, bool distributes)
     int64_t *const cursor = work->cursor + part * work->bins.n_bins;
     const int64_t last = part_first(work, part + 1);
     ps_list_room *const room = &work->rooms[part];
+    int64_t unheard = 0;
     for (int64_t first = part_first(work, part); first < last; first += PS_BLOCK) {
         ps_list list;
         const int64_t n = ps_min(PS_BLOCK, last - first);
@@ -74,6 +75,9 @@ walk_part(ps_partition *work, int64_t part, bool distributes)
                 ps_address_list(&work->ready->call->address, first, n, room, &list);
         if (status.code != PS_OK) {
             ps_run_fail(work->run, status.code);
+            break;
+        }
+        if (ps_run_stops_after(work->run, &unheard, n * PS_LINE_BYTES)) {
             break;
         }
         if (distributes) {
@@ -137,8 +141,9 @@ is_complete(const ps_partition *work)
                   (size_t)n_cursors(work) * sizeof(int64_t)) == 0;
 }
 
+/* *unheard: bytes since the last look at signals. */
 static void
-apply_bin(const ps_partition *work, int64_t bin, ps_list_room *room)
+apply_bin(const ps_partition *work, int64_t bin, ps_list_room *room, int64_t *unheard)
 {
     const ps_ready_call *const ready = work->ready;
     const ps_kernel_table *const kernels = ps_kernels();
@@ -157,6 +162,10 @@ apply_bin(const ps_partition *work, int64_t bin, ps_list_room *room)
             ps_apply_list(ready, ready->call->target.data, &list,
                           work->carried + i * work->payload, work->payload, 1);
         }
+        const int64_t nbytes = ready->split.width * ready->itemsize;
+        if (ps_run_stops_after(work->run, unheard, list.n * ps_max(nbytes, 16))) {
+            return;
+        }
     }
 }
 
@@ -168,13 +177,14 @@ apply_group(void *context, int64_t group)
     const int64_t total = work->start[work->bins.n_bins];
     const int64_t from = total * group / work->n_groups;
     const int64_t to = total * (group + 1) / work->n_groups;
+    int64_t unheard = PS_LISTEN_BYTES; /* the first block asks */
     for (int64_t bin = 0; bin < work->bins.n_bins; bin++) {
         const int64_t start = work->start[bin];
         if (start >= from && start < to) {
-            if (ps_run_stops(work->run)) {
+            apply_bin(work, bin, &work->rooms[group], &unheard);
+            if (atomic_load(&work->run->failed) != PS_OK) {
                 return;
             }
-            apply_bin(work, bin, &work->rooms[group]);
         }
     }
 }

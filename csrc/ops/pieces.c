@@ -16,8 +16,9 @@
 enum {
     /* Packed values of a block stay within the second-level cache. */
     PACK_BYTES = 256 << 10,
-    /* Bytes of values between two looks at a pending signal: about 1 ms. */
-    LISTEN_BYTES = 8 << 20
+    /* What a row of a block counts for at least: a kernel call for each outer row, or a
+     * line of a target that is far. */
+    LEAST_BYTES = 16
 };
 
 /* Everything, unfiltered: the straight loop, and what the other splits start from. */
@@ -89,29 +90,46 @@ ps_apply_list(const ps_ready_call *ready, char *target, const ps_list *list,
     }
 }
 
+/* Rows wider than what is moved between two looks at signals are applied by parts, each
+ * to all entries: the columns of a part. */
+static int64_t
+part_width(const ps_ready_call *ready, const ps_piece *piece)
+{
+    const int64_t most = PS_LISTEN_BYTES / ps_max(1, ready->itemsize);
+    return ps_min(piece->width, ps_max(1, most));
+}
+
 /* A block has PS_BLOCK entries, or fewer where packing them would fill more than a
- * second-level cache; at least one, however wide its row. */
+ * second-level cache, or where their rows are what is moved between two looks at
+ * signals; at least one. */
+static int64_t
+block_entries(const ps_ready_call *ready, const ps_piece *piece, int64_t packed_nbytes)
+{
+    const int64_t n = piece->last - piece->first;
+    const int64_t row_nbytes = part_width(ready, piece) * ready->itemsize;
+    if (ready->call->is_one_list) {
+        return n;
+    }
+    /* Grouped entries need no lists. */
+    int64_t capacity = ready->is_grouped ? n : ps_min(n, PS_BLOCK);
+    if (packed_nbytes > 0) {
+        capacity = ps_min(capacity, PACK_BYTES / packed_nbytes);
+    }
+    return ps_max(1, ps_min(capacity, PS_LISTEN_BYTES / ps_max(row_nbytes, 1)));
+}
+
 bool
 ps_open_piece_room(const ps_ready_call *ready, const ps_piece *piece,
                    ps_piece_room *room)
 {
-    const int64_t n = piece->last - piece->first;
-    const int64_t per_entry =
-            ready->values.is_constant ? 0 : ps_packed_nbytes(&ready->values, 1);
-    int64_t capacity = ps_min(n, PS_BLOCK);
-    if (ready->is_grouped) { /* no lists: as much as runs between two looks at signals
-                              */
-        const int64_t entry_nbytes = piece->width * ready->itemsize *
-                                     (piece->outer_last - piece->outer_first);
-        capacity = ps_min(n, ps_max(PS_BLOCK, LISTEN_BYTES / entry_nbytes));
-    }
-    if (per_entry > 0 && !ready->call->is_one_list) {
-        capacity = ps_max(1, ps_min(capacity, PACK_BYTES / per_entry));
-    }
+    const ps_value_source values =
+            ps_narrow_values(&ready->values, 0, part_width(ready, piece));
+    const int64_t per_entry = values.is_constant ? 0 : ps_packed_nbytes(&values, 1);
+    const int64_t capacity = block_entries(ready, piece, per_entry);
     room->capacity = capacity;
-    room->packed_nbytes = ps_packed_nbytes(&ready->values, capacity);
+    room->packed_nbytes = ps_packed_nbytes(&values, capacity);
     room->packed = NULL;
-    room->done = 0;
+    room->done = room->unheard = 0;
     room->owned.block = NULL;
     if (!ps_list_room_open(&room->lists, ready->is_grouped ? 0 : capacity) ||
         (piece->filters && !ps_list_room_open(&room->owned, capacity))) {
@@ -163,22 +181,44 @@ keep_owned(const ps_piece *piece, ps_list *list, ps_list_room *owned)
     }
 }
 
+/* What is at hand: a block of a part of a piece. */
+typedef struct {
+    const ps_ready_call *ready;
+    ps_piece piece;         /* narrowed to some columns */
+    ps_value_source values; /* so are these */
+    int64_t first, n;       /* entries */
+    ps_piece_room *room;
+} block;
+
+/* Have signals been heard, after one outer row has been applied? */
+static bool
+is_stopped(const block *at, int64_t n)
+{
+    const int64_t nbytes = at->piece.width * at->ready->itemsize;
+    return ps_run_stops_after(at->ready->run, &at->room->unheard,
+                              n * ps_max(nbytes, LEAST_BYTES));
+}
+
 /* Apply one list to every outer row of the piece: the list is made once, the values
  * are found (or packed) for each row. */
-static void
-apply_block(const ps_ready_call *ready, const ps_piece *piece, const ps_list *list,
-            int64_t first, int64_t n, char *packed)
+static ps_status
+apply_block(const block *at, const ps_list *list)
 {
+    const ps_ready_call *const ready = at->ready;
     const ps_scatter_call *const call = ready->call;
-    for (int64_t outer = piece->outer_first; outer < piece->outer_last; outer++) {
-        int64_t at, value_offset;
-        ps_outer_offsets(&call->rows, &ready->split, outer, &at, &value_offset);
-        const char *const values =
-                ps_block_values(&ready->values, first, n, value_offset, packed);
-        ps_apply_list(ready, call->target.data + at + piece->column * ready->itemsize,
-                      list, values + piece->column * ready->itemsize,
-                      ready->values.stride, piece->width);
+    char *const data = call->target.data + at->piece.column * ready->itemsize;
+    for (int64_t outer = at->piece.outer_first; outer < at->piece.outer_last; outer++) {
+        int64_t offset, value_offset;
+        ps_outer_offsets(&call->rows, &ready->split, outer, &offset, &value_offset);
+        const char *const values = ps_block_values(&at->values, at->first, at->n,
+                                                   value_offset, at->room->packed);
+        ps_apply_list(ready, data + offset, list, values, at->values.stride,
+                      at->piece.width);
+        if (is_stopped(at, at->n)) {
+            return ps_run_status(ready->run);
+        }
     }
+    return PS_SUCCESS;
 }
 
 /* The checked pass over one block; no list is made. */
@@ -209,80 +249,93 @@ run_checked_block(const ps_ready_call *ready, int64_t first, int64_t n, char *pa
 
 /* A block of positions of the plan, to every outer row of the piece. No list: kernels
  * read the plan itself. */
-static void
-run_grouped_block(const ps_ready_call *ready, const ps_piece *piece, int64_t first,
-                  int64_t n)
+static ps_status
+run_grouped_block(const block *at)
 {
+    const ps_ready_call *const ready = at->ready;
     const ps_scatter_call *const call = ready->call;
     const ps_address *const address = &call->address;
-    const ps_groups groups =
-            ps_plan_groups(address->plan, first, first + n, address->index[0].step);
-    const int64_t column = piece->column * ready->itemsize;
-    for (int64_t outer = piece->outer_first; outer < piece->outer_last; outer++) {
-        int64_t at, value_offset;
-        ps_outer_offsets(&call->rows, &ready->split, outer, &at, &value_offset);
+    const ps_groups groups = ps_plan_groups(address->plan, at->first, at->first + at->n,
+                                            address->index[0].step);
+    char *const data = call->target.data + at->piece.column * ready->itemsize;
+    for (int64_t outer = at->piece.outer_first; outer < at->piece.outer_last; outer++) {
+        int64_t offset, value_offset;
+        ps_outer_offsets(&call->rows, &ready->split, outer, &offset, &value_offset);
         const char *const values =
-                ps_block_values(&ready->values, 0, 0, value_offset, NULL);
+                ps_block_values(&at->values, 0, 0, value_offset, NULL);
         ps_kernels()->plan_rows[call->op][ready->type](
-                call->target.data + at + column, &groups, values + column,
-                ready->values.stride, piece->width);
+                data + offset, &groups, values, at->values.stride, at->piece.width);
+        if (is_stopped(at, at->n)) {
+            return ps_run_status(ready->run);
+        }
     }
+    return PS_SUCCESS;
 }
 
 /* One block: its list, narrowed to what the piece owns, applied. The list is complete
  * and checked before anything is written. */
 static ps_status
-run_block(const ps_ready_call *ready, const ps_piece *piece, int64_t first, int64_t n,
-          ps_piece_room *room)
+run_block(const block *at)
 {
+    const ps_ready_call *const ready = at->ready;
+    ps_piece_room *const room = at->room;
     ps_list list;
     if (ready->is_grouped) {
-        run_grouped_block(ready, piece, first, n);
-        return PS_SUCCESS;
+        return run_grouped_block(at);
     }
-    if (ready->is_checked_pass && !piece->filters) {
-        return run_checked_block(ready, first, n, room->packed);
+    if (ready->is_checked_pass && !at->piece.filters) {
+        const ps_status status =
+                run_checked_block(ready, at->first, at->n, room->packed);
+        return status.code == PS_OK && is_stopped(at, at->n) ? ps_run_status(ready->run)
+                                                             : status;
     }
-    PS_TRY(ps_address_list(&ready->call->address, first, n, &room->lists, &list));
-    if (piece->filters) {
-        keep_owned(piece, &list, &room->owned);
+    PS_TRY(ps_address_list(&ready->call->address, at->first, at->n, &room->lists,
+                           &list));
+    if (at->piece.filters) {
+        keep_owned(&at->piece, &list, &room->owned);
     }
     if (list.n == 0) {
-        return PS_SUCCESS;
+        return is_stopped(at, at->n) ? ps_run_status(ready->run) : PS_SUCCESS;
     }
     if (ready->call->op == PS_first) {
         reverse_list(&list, room->lists.source);
     }
-    apply_block(ready, piece, &list, first, n, room->packed);
-    return PS_SUCCESS;
+    return apply_block(at, &list);
+}
+
+/* The next block of a piece, of which room->done entries have been applied: parts of
+ * columns come one after the other, each with all entries. */
+static block
+next_block(const ps_ready_call *ready, const ps_piece *piece, ps_piece_room *room)
+{
+    const int64_t n = piece->last - piece->first, width = part_width(ready, piece);
+    const int64_t column = room->done / n * width, done = room->done % n;
+    block at = {.ready = ready, .piece = *piece, .room = room};
+    at.piece.column += column;
+    at.piece.width = ps_min(width, piece->width - column);
+    at.values = ps_narrow_values(&ready->values, at.piece.column, at.piece.width);
+    at.n = ps_min(room->capacity, n - done);
+    at.first = ready->call->op == PS_first ? piece->last - done - at.n
+                                           : piece->first + done;
+    return at;
 }
 
 void
 ps_run_piece(const ps_ready_call *ready, const ps_piece *piece, ps_piece_room *room)
 {
-    const int64_t n = piece->last - piece->first;
-    const int64_t row_nbytes =
-            (piece->outer_last - piece->outer_first) * piece->width * ready->itemsize;
-    /* Bytes since the last look at signals, which costs a reading of the clock. */
-    int64_t heard = LISTEN_BYTES; /* so that the first block asks */
+    const int64_t n_parts = ps_ceil_div(piece->width, part_width(ready, piece));
+    const int64_t n = n_parts * (piece->last - piece->first);
+    if (room->done == 0 && ps_run_stops(ready->run)) {
+        return;
+    }
     while (room->done < n) {
-        const int64_t count = ps_min(room->capacity, n - room->done);
-        const int64_t first = ready->call->op == PS_first
-                                      ? piece->last - room->done - count
-                                      : piece->first + room->done;
-        if (heard >= LISTEN_BYTES) {
-            heard = 0;
-            ps_rest();
-            if (ps_run_stops(ready->run)) {
-                break;
-            }
-        }
-        heard += count * ps_max(row_nbytes, 16);
-        const ps_status status = run_block(ready, piece, first, count, room);
+        const block at = next_block(ready, piece, room);
+        ps_rest();
+        const ps_status status = run_block(&at);
         if (status.code != PS_OK) {
             ps_run_fail(ready->run, status.code);
             break;
         }
-        room->done += count;
+        room->done += at.n;
     }
 }

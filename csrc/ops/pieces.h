@@ -51,6 +51,7 @@ typedef struct {
     int64_t packed_nbytes;
     int64_t capacity; /* entries of a block */
     int64_t done;     /* entries of the piece that have been applied */
+    int64_t unheard;  /* bytes since the last look at signals */
 } ps_piece_room;
 
 /* False: no memory. To be closed in both cases. */

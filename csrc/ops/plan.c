@@ -14,21 +14,17 @@
 #include "ops/plan.h"
 
 #include <stddef.h>
-#include <string.h>
 
 #include "base/scratch.h"
 #include "base/sizes.h"
 #include "ops/address.h"
+#include "ops/group.h"
 #include "ops/run.h"
 
 enum {
     /* Row pointers cover the whole axis up to this many rows per entry. */
     DENSE_ROWS = 4,
-    DENSE_SPARE = 1024,
-    DIGIT_BITS = 8,
-    N_DIGITS = 1 << DIGIT_BITS,
-    /* Entries between two looks at a pending signal: about 1 ms of building. */
-    LISTEN = 1 << 18
+    DENSE_SPARE = 1024
 };
 
 #define PLAN_INLINE static inline __attribute__((always_inline))
@@ -117,11 +113,12 @@ fill_rows(ps_plan_build *build, ps_run *run)
         return ps_fail(PS_NO_MEMORY);
     }
     ps_status status = PS_SUCCESS;
+    int64_t unheard = 0;
     for (int64_t first = 0; first < plan->n; first += room.capacity) {
         ps_list list;
         const int64_t n = ps_min(room.capacity, plan->n - first);
-        if (first % LISTEN == 0 && ps_run_stops(run)) {
-            status = ps_fail((enum ps_code)atomic_load(&run->failed));
+        if (ps_run_stops_after(run, &unheard, n * PS_LINE_BYTES)) {
+            status = ps_run_status(run);
             break;
         }
         status = ps_address_list(address, first, n, &room, &list);
@@ -143,17 +140,20 @@ fill_rows(ps_plan_build *build, ps_run *run)
 /* Without a branch on rows that are left out, where none is, the compiler makes vector
  * code of the loop. */
 PLAN_INLINE void
-look_at_rows(const bool is_wide, const bool drops, ps_plan *plan)
+look_at_rows(const bool is_wide, const bool drops, ps_plan *plan, ps_run *run)
 {
     int64_t low = INT64_MAX, high = -1, before = 0;
     bool is_sorted = true;
-    for (int64_t i = 0; i < plan->n; i++) {
-        const int64_t row = at(is_wide, plan->row, i);
-        if (!drops || row >= 0) {
-            low = ps_min(low, row);
-            high = ps_max(high, row);
-            is_sorted &= row >= before;
-            before = row;
+    ps_stretch part = ps_stretch_of(run, plan->n, 8);
+    while (ps_next_stretch(&part)) {
+        for (int64_t i = part.first; i < part.last; i++) {
+            const int64_t row = at(is_wide, plan->row, i);
+            if (!drops || row >= 0) {
+                low = ps_min(low, row);
+                high = ps_max(high, row);
+                is_sorted &= row >= before;
+                before = row;
+            }
         }
     }
     plan->is_sorted = is_sorted;
@@ -161,38 +161,46 @@ look_at_rows(const bool is_wide, const bool drops, ps_plan *plan)
     plan->max = high;
 }
 
-static void
-look(ps_plan *plan)
+static ps_status
+look(ps_plan *plan, ps_run *run)
 {
     if (plan->n_kept < plan->n) {
-        plan->is_wide ? look_at_rows(true, true, plan)
-                      : look_at_rows(false, true, plan);
+        plan->is_wide ? look_at_rows(true, true, plan, run)
+                      : look_at_rows(false, true, plan, run);
     }
     else {
-        plan->is_wide ? look_at_rows(true, false, plan)
-                      : look_at_rows(false, false, plan);
+        plan->is_wide ? look_at_rows(true, false, plan, run)
+                      : look_at_rows(false, false, plan, run);
     }
+    return ps_run_status(run);
 }
 
 /* ---- groups, one for each row of the axis ---- */
 
 /* start[g + 1] = entries of row g, then their sum up to it. */
 PLAN_INLINE void
-count_rows(const bool is_wide, ps_plan *plan)
+count_rows(const bool is_wide, ps_plan *plan, ps_run *run)
 {
-    for (int64_t i = 0; i < plan->n; i++) {
-        const int64_t row = at(is_wide, plan->row, i);
-        if (row >= 0) {
-            put(is_wide, plan->start, row + 1, at(is_wide, plan->start, row + 1) + 1);
+    ps_stretch part = ps_stretch_of(run, plan->n, PS_LINE_BYTES);
+    while (ps_next_stretch(&part)) {
+        for (int64_t i = part.first; i < part.last; i++) {
+            const int64_t row = at(is_wide, plan->row, i);
+            if (row >= 0) {
+                put(is_wide, plan->start, row + 1,
+                    at(is_wide, plan->start, row + 1) + 1);
+            }
         }
     }
     int64_t sum = 0;
-    for (int64_t g = 1; g <= plan->n_groups; g++) {
-        const int64_t count = at(is_wide, plan->start, g);
-        plan->largest = ps_max(plan->largest, count);
-        plan->n_named += count > 0;
-        sum += count;
-        put(is_wide, plan->start, g, sum);
+    part = ps_stretch_of(run, plan->n_groups, 8);
+    while (ps_next_stretch(&part)) {
+        for (int64_t g = part.first + 1; g <= part.last; g++) {
+            const int64_t count = at(is_wide, plan->start, g);
+            plan->largest = ps_max(plan->largest, count);
+            plan->n_named += count > 0;
+            sum += count;
+            put(is_wide, plan->start, g, sum);
+        }
     }
 }
 
@@ -219,134 +227,131 @@ ask_place(const bool is_wide, const ps_plan *plan, int64_t i)
 /* start[g] moves along its group while entries are placed, up to the start of the next
  * one; at the end all are moved back by one place. */
 PLAN_INLINE void
-place_entries(const bool is_wide, ps_plan *plan)
+place_entries(const bool is_wide, ps_plan *plan, ps_run *run)
 {
-    for (int64_t i = 0; i < plan->n; i++) {
-        const int64_t row = at(is_wide, plan->row, i);
-        ask_place(is_wide, plan, i);
-        if (row >= 0) {
-            const int64_t to = at(is_wide, plan->start, row);
-            put(is_wide, plan->order, to, i);
-            put(is_wide, plan->start, row, to + 1);
+    ps_stretch part = ps_stretch_of(run, plan->n, 2 * PS_LINE_BYTES);
+    while (ps_next_stretch(&part)) {
+        for (int64_t i = part.first; i < part.last; i++) {
+            const int64_t row = at(is_wide, plan->row, i);
+            ask_place(is_wide, plan, i);
+            if (row >= 0) {
+                const int64_t to = at(is_wide, plan->start, row);
+                put(is_wide, plan->order, to, i);
+                put(is_wide, plan->start, row, to + 1);
+            }
         }
     }
-    for (int64_t g = plan->n_groups; g > 0; g--) {
-        put(is_wide, plan->start, g, at(is_wide, plan->start, g - 1));
+    part = ps_stretch_of(run, plan->n_groups, 8);
+    while (ps_next_stretch(&part)) {
+        for (int64_t i = part.first; i < part.last; i++) {
+            const int64_t g = plan->n_groups - i;
+            put(is_wide, plan->start, g, at(is_wide, plan->start, g - 1));
+        }
     }
     put(is_wide, plan->start, 0, 0);
 }
 
 static ps_status
-group_dense(ps_plan *plan)
+group_dense(ps_plan *plan, ps_run *run)
 {
     plan->n_groups = plan->size;
     plan->start = ps_scratch_get(nbytes_of(plan, plan->n_groups + 1));
     if (plan->start == NULL) {
         return ps_fail(PS_NO_MEMORY);
     }
-    memset(plan->start, 0, (size_t)nbytes_of(plan, plan->n_groups + 1));
-    plan->is_wide ? count_rows(true, plan) : count_rows(false, plan);
+    PS_TRY(ps_run_fill(run, plan->start, 0, nbytes_of(plan, plan->n_groups + 1)));
+    plan->is_wide ? count_rows(true, plan, run) : count_rows(false, plan, run);
+    PS_TRY(ps_run_status(run));
     if (plan->order != NULL) {
-        plan->is_wide ? place_entries(true, plan) : place_entries(false, plan);
+        plan->is_wide ? place_entries(true, plan, run)
+                      : place_entries(false, plan, run);
     }
-    return PS_SUCCESS;
+    return ps_run_status(run);
 }
 
 /* ---- groups, one for each row that is named ---- */
 
-/* What the radix sort moves: a row and the entry that names it. */
-typedef struct {
-    int64_t row, entry;
-} named;
-
-/* One stable pass by the digit at `shift` of the row. */
-static void
-sort_by_digit(const named *restrict from, named *restrict to, int64_t n, int shift)
-{
-    int64_t start[N_DIGITS] = {0};
-    for (int64_t i = 0; i < n; i++) {
-        start[((uint64_t)from[i].row >> shift) & (N_DIGITS - 1)]++;
-    }
-    int64_t sum = 0;
-    for (int digit = 0; digit < N_DIGITS; digit++) {
-        const int64_t count = start[digit];
-        start[digit] = sum;
-        sum += count;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        to[start[((uint64_t)from[i].row >> shift) & (N_DIGITS - 1)]++] = from[i];
-    }
-}
-
 /* The entries that take part, by row; in one of the two halves of `room`. */
-static const named *
-sort_named(const ps_plan *plan, named *room)
+static const ps_keyed *
+sort_named(const ps_plan *plan, ps_keyed *room, ps_run *run)
 {
-    named *from = room, *to = room + plan->n_kept;
     int64_t n = 0;
-    for (int64_t i = 0; i < plan->n; i++) {
-        const int64_t row = at(plan->is_wide, plan->row, i);
-        if (row >= 0) {
-            from[n++] = (named){row, i};
+    ps_stretch part = ps_stretch_of(run, plan->n, sizeof(ps_keyed));
+    while (ps_next_stretch(&part)) {
+        for (int64_t i = part.first; i < part.last; i++) {
+            const int64_t row = at(plan->is_wide, plan->row, i);
+            if (row >= 0) {
+                room[n++] = (ps_keyed){row, i};
+            }
         }
     }
-    for (int shift = 0; !plan->is_sorted && shift < 63 && plan->max >> shift > 0;
-         shift += DIGIT_BITS) {
-        sort_by_digit(from, to, n, shift);
-        named *const other = from;
-        from = to;
-        to = other;
-    }
-    return from;
+    return plan->is_sorted || ps_run_status(run).code != PS_OK
+                   ? room
+                   : ps_sort_keyed(run, room, room + plan->n_kept, n, plan->max);
 }
 
 /* How many rows differ. */
 static int64_t
-count_distinct(const named *sorted, int64_t n)
+count_distinct(const ps_keyed *sorted, int64_t n, ps_run *run)
 {
     int64_t count = n > 0;
-    for (int64_t i = 1; i < n; i++) {
-        count += sorted[i].row != sorted[i - 1].row;
+    ps_stretch part = ps_stretch_of(run, n, sizeof(ps_keyed));
+    while (ps_next_stretch(&part)) {
+        for (int64_t i = ps_max(1, part.first); i < part.last; i++) {
+            count += sorted[i].key != sorted[i - 1].key;
+        }
     }
     return count;
 }
 
-static void
-store_groups(ps_plan *plan, const named *sorted)
+static ps_status
+store_groups(ps_plan *plan, const ps_keyed *sorted, ps_run *run)
 {
     int64_t g = -1, first = 0;
-    for (int64_t i = 0; i < plan->n_kept; i++) {
-        if (i == 0 || sorted[i].row != sorted[i - 1].row) {
-            first = i;
-            put(plan->is_wide, plan->start, ++g, i);
-            put(plan->is_wide, plan->touched, g, sorted[i].row);
-        }
-        plan->largest = ps_max(plan->largest, i - first + 1);
-        if (plan->order != NULL) {
-            put(plan->is_wide, plan->order, i, sorted[i].entry);
+    ps_stretch part = ps_stretch_of(run, plan->n_kept, 2 * sizeof(ps_keyed));
+    while (ps_next_stretch(&part)) {
+        for (int64_t i = part.first; i < part.last; i++) {
+            if (i == 0 || sorted[i].key != sorted[i - 1].key) {
+                first = i;
+                put(plan->is_wide, plan->start, ++g, i);
+                put(plan->is_wide, plan->touched, g, sorted[i].key);
+            }
+            plan->largest = ps_max(plan->largest, i - first + 1);
+            if (plan->order != NULL) {
+                put(plan->is_wide, plan->order, i, sorted[i].place);
+            }
         }
     }
     put(plan->is_wide, plan->start, plan->n_groups, plan->n_kept);
+    return ps_run_status(run);
+}
+
+/* The plan's own arrays, from entries in the order of their rows. */
+static ps_status
+group_sorted(ps_plan *plan, const ps_keyed *sorted, ps_run *run)
+{
+    PS_TRY(ps_run_status(run));
+    const int64_t n_groups = count_distinct(sorted, plan->n_kept, run);
+    PS_TRY(ps_run_status(run));
+    plan->n_groups = plan->n_named = n_groups;
+    plan->start = ps_scratch_get(nbytes_of(plan, plan->n_groups + 1));
+    plan->touched = ps_scratch_get(nbytes_of(plan, plan->n_groups));
+    return plan->start != NULL && plan->touched != NULL
+                   ? store_groups(plan, sorted, run)
+                   : ps_fail(PS_NO_MEMORY);
 }
 
 static ps_status
-group_compact(ps_plan *plan)
+group_compact(ps_plan *plan, ps_run *run)
 {
-    const int64_t nbytes = 2 * plan->n_kept * (int64_t)sizeof(named);
-    named *const room = ps_scratch_get(nbytes);
+    const int64_t nbytes = 2 * plan->n_kept * (int64_t)sizeof(ps_keyed);
+    ps_keyed *const room = ps_scratch_get(nbytes);
     if (room == NULL) {
         return ps_fail(PS_NO_MEMORY);
     }
-    const named *const sorted = sort_named(plan, room);
-    plan->n_groups = plan->n_named = count_distinct(sorted, plan->n_kept);
-    plan->start = ps_scratch_get(nbytes_of(plan, plan->n_groups + 1));
-    plan->touched = ps_scratch_get(nbytes_of(plan, plan->n_groups));
-    const bool has_room = plan->start != NULL && plan->touched != NULL;
-    if (has_room) {
-        store_groups(plan, sorted);
-    }
+    const ps_status status = group_sorted(plan, sort_named(plan, room, run), run);
     ps_scratch_put(room, nbytes);
-    return has_room ? PS_SUCCESS : ps_fail(PS_NO_MEMORY);
+    return status;
 }
 
 /* ---- the whole ---- */
@@ -359,7 +364,7 @@ ps_build_plan(ps_plan_build *build, ps_run *run)
     plan->size = build->address.index[0].size;
     plan->mode = build->address.mode;
     plan->is_wide = ps_max(plan->n, plan->size) >= INT32_MAX;
-    if (plan->n > INT64_MAX / (4 * (int64_t)sizeof(named))) {
+    if (plan->n > INT64_MAX / (4 * (int64_t)sizeof(ps_keyed))) {
         return ps_fail(PS_TOO_LARGE);
     }
     plan->row = ps_scratch_get(nbytes_of(plan, plan->n));
@@ -367,7 +372,7 @@ ps_build_plan(ps_plan_build *build, ps_run *run)
         return ps_fail(PS_NO_MEMORY);
     }
     PS_TRY(fill_rows(build, run));
-    look(plan);
+    PS_TRY(look(plan, run));
     if (!plan->is_sorted || plan->n_kept < plan->n) {
         plan->order = ps_scratch_get(nbytes_of(plan, plan->n_kept));
         if (plan->order == NULL) {
@@ -375,7 +380,7 @@ ps_build_plan(ps_plan_build *build, ps_run *run)
         }
     }
     const bool is_dense = plan->size / DENSE_ROWS <= plan->n + DENSE_SPARE;
-    PS_TRY(is_dense ? group_dense(plan) : group_compact(plan));
+    PS_TRY(is_dense ? group_dense(plan, run) : group_compact(plan, run));
     plan->is_unique = plan->largest <= 1;
     return PS_SUCCESS;
 }

@@ -2,6 +2,7 @@
 #include "ops/run.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "base/pool.h"
 
@@ -29,6 +30,24 @@ ps_run_stops(ps_run *run)
     return true;
 }
 
+/* PS_OK while none has been noted. */
+ps_status
+ps_run_status(ps_run *run)
+{
+    return ps_fail((enum ps_code)atomic_load(&run->failed));
+}
+
+/* New memory is mapped, page by page, as it is filled: longer than filling it. */
+ps_status
+ps_run_fill(ps_run *run, void *block, int byte, int64_t nbytes)
+{
+    ps_stretch part = ps_stretch_of(run, nbytes, 1);
+    while (ps_next_stretch(&part)) {
+        memset((char *)block + part.first, byte, (size_t)(part.last - part.first));
+    }
+    return ps_run_status(run);
+}
+
 /* What the caller does while others still work: hear signals. */
 static void
 listen(void *context)
@@ -43,5 +62,5 @@ ps_run_chunks(ps_run *run, int64_t chunks, void (*fn)(void *context, int64_t chu
               void *context)
 {
     ps_parallel_for(chunks, fn, listen, context, run->threads);
-    return ps_fail((enum ps_code)atomic_load(&run->failed));
+    return ps_run_status(run);
 }

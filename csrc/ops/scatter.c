@@ -227,31 +227,65 @@ look_for_largest(const char *value, enum ps_dtype type, int64_t n, void *found)
     return false;
 }
 
+/* A look at values: a block at a time of some columns. */
+typedef struct {
+    const ps_scatter_call *call;
+    ps_run *run;
+    ps_value_source source; /* of these columns */
+    int64_t capacity;       /* entries of a block */
+    char *packed;
+    look_fn look;
+    void *found;
+    bool is_done;    /* the rest need not be looked at */
+    int64_t unheard; /* bytes since the last look at signals */
+} value_search;
+
 /* Look at the values of one block that take part, over all outer rows. Where all of
  * them do and lie side by side, they are one stretch. */
 static bool
-look_at_block(const ps_value_source *source, const ps_list *list, int64_t first,
-              int64_t n, char *packed, look_fn look, void *found)
+look_at_block(value_search *search, const ps_list *list, int64_t first, int64_t n)
 {
-    const int64_t width = source->split.width;
-    const bool is_stretch = list->source == NULL &&
-                            source->stride == ps_dtype_size[source->type] * width;
+    const ps_value_source *const source = &search->source;
+    const int64_t size = ps_dtype_size[source->type], width = source->width;
+    const bool is_stretch = list->source == NULL && source->stride == size * width;
     for (int64_t outer = 0; outer < source->split.outer_count; outer++) {
         int64_t at, value_offset;
         ps_outer_offsets(source->rows, &source->split, outer, &at, &value_offset);
         const char *const values =
-                ps_block_values(source, first, n, value_offset, packed);
-        if (is_stretch && look(values, source->type, list->n * width, found)) {
+                ps_block_values(source, first, n, value_offset, search->packed);
+        if (is_stretch &&
+            search->look(values, source->type, list->n * width, search->found)) {
             return true;
         }
         for (int64_t i = 0; !is_stretch && i < list->n; i++) {
             const int64_t from = list->source != NULL ? list->source[i] : i;
-            if (look(values + from * source->stride, source->type, width, found)) {
+            if (search->look(values + from * source->stride, source->type, width,
+                             search->found)) {
                 return true;
             }
         }
+        if (ps_run_stops_after(search->run, &search->unheard,
+                               n * (16 + size * width))) {
+            return false;
+        }
     }
     return false;
+}
+
+/* All entries in the columns at hand. */
+static ps_status
+search_columns(value_search *search, ps_list_room *room)
+{
+    const ps_address *const address = &search->call->address;
+    for (int64_t first = 0; first < address->n && !search->is_done;
+         first += search->capacity) {
+        ps_list list;
+        const int64_t n = ps_min(search->capacity, address->n - first);
+        PS_TRY(ps_address_list(address, first, n, room, &list));
+        search->is_done = look_at_block(search, &list, first, n);
+        PS_TRY(ps_run_status(search->run));
+    }
+    return PS_SUCCESS;
 }
 
 /* Look at all values that take part, as `type`, a block at a time. */
@@ -268,32 +302,34 @@ look_at_values(ps_scatter_call *call, ps_run *run, enum ps_dtype type, look_fn l
         return PS_SUCCESS;
     }
     const ps_row_split split = ps_split_rows(&call->rows, call->target.itemsize, false);
-    const ps_value_source source =
+    const ps_value_source whole =
             ps_value_source_of(&call->address, &call->rows, &call->values, split, type);
-    const int64_t capacity =
-            ps_max(1, ps_min(PS_BLOCK, ONE_LIST_BYTES / (split.width * 8)));
-    const int64_t nbytes = ps_packed_nbytes(&source, capacity);
-    char *const packed = ps_scratch_get(nbytes);
+    const int64_t most =
+            ps_min(split.width, ONE_LIST_BYTES / 8); /* columns at a time */
+    value_search search = {
+            .call = call,
+            .run = run,
+            .look = look,
+            .found = found,
+            .source = ps_narrow_values(&whole, 0, most),
+            .capacity = ps_max(1, ps_min(PS_BLOCK, ONE_LIST_BYTES / (most * 8)))};
+    const int64_t nbytes = ps_packed_nbytes(&search.source, search.capacity);
+    search.packed = ps_scratch_get(nbytes);
     ps_list_room room;
-    if (packed == NULL || !ps_list_room_open(&room, capacity)) {
-        ps_scratch_put(packed, nbytes);
+    if (search.packed == NULL || !ps_list_room_open(&room, search.capacity)) {
+        ps_scratch_put(search.packed, nbytes);
         return ps_fail(PS_NO_MEMORY);
     }
     ps_status status = PS_SUCCESS;
-    bool is_done = false;
-    for (int64_t first = 0; first < call->address.n && !is_done; first += capacity) {
-        ps_list list;
-        const int64_t n = ps_min(capacity, call->address.n - first);
-        status = ps_run_stops(run)
-                         ? ps_fail((enum ps_code)atomic_load(&run->failed))
-                         : ps_address_list(&call->address, first, n, &room, &list);
-        if (status.code != PS_OK) {
-            break;
-        }
-        is_done = look_at_block(&source, &list, first, n, packed, look, found);
+    for (int64_t column = 0;
+         column < split.width && status.code == PS_OK && !search.is_done;
+         column += most) {
+        search.source =
+                ps_narrow_values(&whole, column, ps_min(most, split.width - column));
+        status = search_columns(&search, &room);
     }
     ps_list_room_close(&room);
-    ps_scratch_put(packed, nbytes);
+    ps_scratch_put(search.packed, nbytes);
     return status;
 }
 

@@ -28,8 +28,8 @@ enum {
     LISTED = 2048,
     /* Bytes of a packed piece: half of a first cache, beside what is copied to it. */
     PACKED_BYTES = 16 << 10,
-    /* Bytes of a plain piece, and between two looks at a pending signal: about 1 ms. */
-    STRETCH_BYTES = 4 << 20,
+    /* Bytes of a plain piece: what is read between two looks at a pending signal. */
+    STRETCH_BYTES = PS_LISTEN_BYTES,
     /* Bytes of one chunk, on average; below two of them one thread works alone. */
     CHUNK_BYTES = 256 << 10
 };
@@ -48,6 +48,7 @@ typedef struct {
     const ps_segment_call *call;
     enum piece_kind kind;
     int64_t capacity;      /* entries of a piece */
+    int64_t most;          /* segments of a piece */
     int64_t chunk_length;  /* segments of a chunk */
     int64_t raw_nbytes;    /* of a row as it lies in memory */
     int64_t packed_nbytes; /* of a row of `type` */
@@ -130,13 +131,11 @@ fold(piece *p, int64_t first, const int64_t *start, const int64_t *stop, int64_t
     else {
         kernels->segment_rows[call->op][call->type](out, values, &segments);
     }
-    p->unheard += p->filled * ps_max(1, ready->raw_nbytes) + n * ready->packed_nbytes;
     p->continues = false;
-    if (p->unheard < STRETCH_BYTES) {
-        return true;
-    }
-    p->unheard = 0;
-    return !ps_run_stops(ready->run);
+    return !ps_run_stops_after(
+            ready->run, &p->unheard,
+            p->filled * ps_max(ready->raw_nbytes, is_packed ? PS_LINE_BYTES : 1) +
+                    n * ready->packed_nbytes);
 }
 
 /* Fold what the piece holds, and empty it. False: give up. */
@@ -227,7 +226,7 @@ fold_segment(piece *p, int64_t s, int64_t first, int64_t last)
 {
     const int64_t capacity = p->ready->capacity;
     bool continues = false;
-    if ((p->n == SEGMENTS || last - first > capacity - p->filled) && !flush(p)) {
+    if ((p->n == p->ready->most || last - first > capacity - p->filled) && !flush(p)) {
         return PS_INTERRUPTED;
     }
     do {
@@ -274,6 +273,7 @@ count_together(const piece *p, const int64_t *start, const int64_t *stop, int64_
 {
     const bool is_plain = p->ready->kind == PLAIN;
     int64_t count = 0;
+    n = ps_min(n, p->ready->most);
     for (*entries = 0; count < n; count++) {
         const int64_t length = stop[count] - start[count];
         const bool is_neighbour = count == 0 || start[count] == stop[count - 1];
@@ -377,7 +377,7 @@ choose_capacity(const ready_segment *ready)
         case PLAIN:
             return ps_max(1, STRETCH_BYTES / ps_max(1, ready->raw_nbytes));
         case LISTED_ROWS:
-            return LISTED;
+            return ps_max(1, ps_min(LISTED, STRETCH_BYTES / ready->raw_nbytes));
         default:
             return ps_max(1, PACKED_BYTES / ps_max(1, ready->packed_nbytes));
     }
@@ -399,6 +399,7 @@ ps_segment(ps_segment_call *call, ps_run *run)
     if (!ps_multiply(ready.raw_nbytes, call->n_entries, &nbytes)) {
         return ps_fail(PS_TOO_LARGE);
     }
+    ready.most = ps_max(1, ps_min(SEGMENTS, STRETCH_BYTES / ready.packed_nbytes));
     ps_write_identity(call->op, call->type, ready.neutral);
     const int64_t each = ready.packed_nbytes + nbytes / call->n_segments;
     ready.chunk_length = ps_max(1, CHUNK_BYTES / ps_max(1, each));

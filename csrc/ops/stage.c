@@ -8,7 +8,9 @@
  * accumulator is rounded once, an untouched element keeps its bits, and a strange
  * target (byte-swapped, unaligned, a field of records) is never copied whole for ten
  * updates.
- * Each function is a step of that, in order; the comments say what a step must not do.
+ * The file is long since places, slots and rows are of one stage, and of no use to
+ * others. Each function is a step of that, in order; the comments say what a step must
+ * not do.
  */
 #include "ops/stage.h"
 
@@ -55,6 +57,7 @@ typedef struct {
     uint8_t *touched;   /* [n_slots] for dense */
     int64_t *arrivals;  /* [n_slots], for mean */
     char *rows;         /* [n_slots][row_count] */
+    int64_t unheard;    /* bytes of rows since the last look at signals */
 } stage;
 
 /* Moves need one only where bytes have to change on the way to a foreign byte order. */
@@ -160,11 +163,14 @@ walk_places(stage *work, list_fn fn)
     }
     address_of_places(address, &work->places, 1, &of_places, link, index);
     status = PS_SUCCESS;
+    int64_t unheard = 0;
     for (int64_t first = 0; first < address->n && status.code == PS_OK;
          first += PS_BLOCK) {
         ps_list list;
         const int64_t n = ps_min(PS_BLOCK, address->n - first);
-        status = ps_address_list(&of_places, first, n, &room, &list);
+        status = ps_run_stops_after(work->run, &unheard, n * PS_LINE_BYTES)
+                         ? ps_run_status(work->run)
+                         : ps_address_list(&of_places, first, n, &room, &list);
         if (status.code == PS_OK) {
             fn(work, &list, first);
         }
@@ -208,9 +214,26 @@ rank_places(stage *work)
     if (work->key == NULL || work->place == NULL) {
         return ps_fail(PS_NO_MEMORY);
     }
-    memset(work->key, 0xff, (size_t)n * sizeof(int64_t)); /* -1: takes no part */
+    /* -1: takes no part */
+    PS_TRY(ps_run_fill(work->run, work->key, 0xff, n * (int64_t)sizeof(int64_t)));
     PS_TRY(walk_places(work, note_keys));
-    return ps_rank_keys(work->key, n, work->places.count, work->place, &work->n_slots);
+    return ps_rank_keys(work->key, n, work->places.count, work->place, &work->n_slots,
+                        work->run);
+}
+
+/* How often something arrives at each of the compact slots. */
+static ps_status
+count_arrivals(stage *work)
+{
+    ps_stretch part = ps_stretch_of(work->run, work->call->address.n, PS_LINE_BYTES);
+    while (ps_next_stretch(&part)) {
+        for (int64_t i = part.first; i < part.last; i++) {
+            if (work->key[i] >= 0) {
+                work->arrivals[work->key[i]]++;
+            }
+        }
+    }
+    return ps_run_status(work->run);
 }
 
 /* All memory of the stage, and which slots are touched. Nothing visible is written. */
@@ -229,24 +252,23 @@ open_slots(stage *work)
     }
     work->rows = ps_scratch_get(nbytes);
     if (work->call->op == PS_mean) {
-        work->arrivals = ps_scratch_get(work->n_slots * (int64_t)sizeof(int64_t));
+        const int64_t counts = work->n_slots * (int64_t)sizeof(int64_t);
+        work->arrivals = ps_scratch_get(counts);
         if (work->arrivals == NULL) {
             return ps_fail(PS_NO_MEMORY);
         }
-        memset(work->arrivals, 0, (size_t)work->n_slots * sizeof(int64_t));
+        PS_TRY(ps_run_fill(work->run, work->arrivals, 0, counts));
     }
     if (is_dense) {
         work->touched = ps_scratch_get(work->n_slots);
         if (work->touched == NULL) {
             return ps_fail(PS_NO_MEMORY);
         }
-        memset(work->touched, 0, (size_t)work->n_slots);
+        PS_TRY(ps_run_fill(work->run, work->touched, 0, work->n_slots));
         PS_TRY(walk_places(work, note_touched));
     }
-    for (int64_t i = 0; !is_dense && work->arrivals != NULL && i < n; i++) {
-        if (work->key[i] >= 0) {
-            work->arrivals[work->key[i]]++;
-        }
+    else if (work->arrivals != NULL) {
+        PS_TRY(count_arrivals(work));
     }
     return work->rows != NULL ? PS_SUCCESS : ps_fail(PS_NO_MEMORY);
 }
@@ -267,19 +289,39 @@ close_slots(stage *work)
 typedef void (*stretch_fn)(const stage *work, char *target, int64_t stride, char *row,
                            int64_t n);
 
-/* Call fn for every stretch of one stride of the target row at `target`. */
-static void
-walk_row(const stage *work, char *target, char *row, stretch_fn fn)
+/* Call fn for the stretches of one stride of the target row at `target`: n elements,
+ * in parts between which signals are heard. False: give up. */
+static bool
+walk_stretch(stage *work, char *target, int64_t stride, char *row, int64_t n,
+             stretch_fn fn)
+{
+    const int64_t most = PS_LISTEN_BYTES / work->size;
+    for (int64_t done = 0; done < n; done += most) {
+        const int64_t count = ps_min(most, n - done);
+        fn(work, target + done * stride, stride, row + done * work->size, count);
+        if (ps_run_stops_after(work->run, &work->unheard, count * work->size)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The same for a whole row. */
+static bool
+walk_row(stage *work, char *target, char *row, stretch_fn fn)
 {
     const ps_rows *const rows = &work->call->rows;
     const int last = rows->ndim - 1;
     if (last < 0) {
         fn(work, target, 0, row, 1);
-        return;
+        return true;
     }
     int64_t at[PS_MAX_DIMS] = {0};
     for (;;) {
-        fn(work, target, rows->target_strides[last], row, rows->shape[last]);
+        if (!walk_stretch(work, target, rows->target_strides[last], row,
+                          rows->shape[last], fn)) {
+            return false;
+        }
         row += rows->shape[last] * work->size;
         int i = last - 1;
         for (; i >= 0; i--) {
@@ -291,7 +333,7 @@ walk_row(const stage *work, char *target, char *row, stretch_fn fn)
             at[i] = 0;
         }
         if (i < 0) {
-            return;
+            return true;
         }
     }
 }
@@ -407,16 +449,30 @@ ps_divide_sums(enum ps_dtype type, char *row, int64_t n, int64_t count)
     }
 }
 
-static void
-finish_row(const stage *work, int64_t slot, char *row)
+/* Sums become results. False: give up. */
+static bool
+finish_row(stage *work, int64_t slot, char *row)
 {
-    if (work->type == PS_k32 || work->type == PS_k64) {
-        complete_sums(work->type, row, work->row_count);
+    const bool are_pairs = work->type == PS_k32 || work->type == PS_k64;
+    const int64_t most = PS_LISTEN_BYTES / work->size;
+    if (!are_pairs && work->arrivals == NULL) {
+        return true;
     }
-    if (work->arrivals != NULL) {
-        const int64_t self = work->call->include_self;
-        ps_divide_sums(work->type, row, work->row_count, work->arrivals[slot] + self);
+    for (int64_t done = 0; done < work->row_count; done += most) {
+        const int64_t n = ps_min(most, work->row_count - done);
+        char *const part = row + done * work->size;
+        if (are_pairs) {
+            complete_sums(work->type, part, n);
+        }
+        if (work->arrivals != NULL) {
+            const int64_t self = work->call->include_self;
+            ps_divide_sums(work->type, part, n, work->arrivals[slot] + self);
+        }
+        if (ps_run_stops_after(work->run, &work->unheard, n * work->size)) {
+            return false;
+        }
     }
+    return true;
 }
 
 enum phase {
@@ -427,14 +483,11 @@ enum phase {
 static ps_status
 walk_slots(stage *work, enum phase phase)
 {
-    enum {
-        LISTEN = 1 << 14
-    };
     const int64_t nbytes = work->row_count * work->size;
     const stretch_fn load = work->call->include_self ? load_stretch : fill_stretch;
     for (int64_t slot = 0; slot < work->n_slots; slot++) {
-        if (slot % LISTEN == 0 && ps_run_stops(work->run)) {
-            return ps_fail((enum ps_code)atomic_load(&work->run->failed));
+        if (ps_run_stops_after(work->run, &work->unheard, PS_LINE_BYTES)) {
+            break;
         }
         if (work->touched != NULL && !work->touched[slot]) {
             continue;
@@ -443,12 +496,12 @@ walk_slots(stage *work, enum phase phase)
         char *const target =
                 work->call->target.data + place_offset(&work->places, place);
         char *const row = work->rows + slot * nbytes;
-        if (phase == STORE) {
-            finish_row(work, slot, row);
+        if ((phase == STORE && !finish_row(work, slot, row)) ||
+            !walk_row(work, target, row, phase == LOAD ? load : store_stretch)) {
+            break;
         }
-        walk_row(work, target, row, phase == LOAD ? load : store_stretch);
     }
-    return PS_SUCCESS;
+    return ps_run_status(work->run);
 }
 
 /* ---- the call on the accumulator ---- */

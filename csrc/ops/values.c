@@ -298,6 +298,14 @@ has_contiguous_rows(const ps_rows *rows, const ps_row_split *split, int64_t item
     return true;
 }
 
+/* Of an element as kernels want it. */
+static int64_t
+packed_size(const ps_value_source *source)
+{
+    return source->type == PS_raw ? source->values->itemsize
+                                  : ps_dtype_size[source->type];
+}
+
 /* Packing costs a pass over the block; everything that kernels can read is left alone.
  */
 ps_value_source
@@ -308,7 +316,8 @@ ps_value_source_of(const ps_address *address, const ps_rows *rows,
                               .rows = rows,
                               .values = values,
                               .split = split,
-                              .type = type};
+                              .type = type,
+                              .width = split.width};
     const bool is_even =
             ps_even_run(address, values->entry_strides, &source.stride) == address->n;
     const bool is_good = values->dtype == type && type != PS_b1 && !values->swapped &&
@@ -317,53 +326,74 @@ ps_value_source_of(const ps_address *address, const ps_rows *rows,
     source.packs = !is_even || !is_good;
     if (source.packs) {
         source.is_constant = is_even && source.stride == 0;
-        const int64_t size = type == PS_raw ? values->itemsize : ps_dtype_size[type];
-        source.stride = source.is_constant ? 0 : size * split.width;
+        source.stride = source.is_constant ? 0 : packed_size(&source) * split.width;
     }
     return source;
+}
+
+ps_value_source
+ps_narrow_values(const ps_value_source *source, int64_t column, int64_t width)
+{
+    ps_value_source part = *source;
+    part.column = column;
+    part.width = width;
+    if (part.packs && !part.is_constant) {
+        part.stride = packed_size(&part) * width;
+    }
+    return part;
 }
 
 int64_t
 ps_packed_nbytes(const ps_value_source *source, int64_t n)
 {
-    if (!source->packs) {
-        return 0;
-    }
-    const int64_t size = source->type == PS_raw ? source->values->itemsize
-                                                : ps_dtype_size[source->type];
-    return size * source->split.width * (source->is_constant ? 1 : n);
+    return source->packs
+                   ? packed_size(source) * source->width * (source->is_constant ? 1 : n)
+                   : 0;
 }
 
-/* Pack one row: the inner axes but the last by odometer, the last by one kernel call.
- */
+/* Coordinates of a column along the inner axes; its distance from the first one. */
+static int64_t
+find_column(const ps_value_source *source, int64_t *at)
+{
+    const ps_rows *const rows = source->rows;
+    int64_t rest = source->column, nbytes = 0;
+    for (int i = rows->ndim - 1; i >= source->split.n_outer; i--) {
+        at[i] = rest % rows->shape[i];
+        rest /= rows->shape[i];
+        nbytes += at[i] * rows->value_strides[i];
+    }
+    return nbytes;
+}
+
+/* Pack the columns of one row: the inner axes but the last by odometer, the last by one
+ * kernel call. */
 static void
 pack_row(const ps_value_source *source, const char *from, char *to)
 {
     const ps_rows *const rows = source->rows;
     const ps_values *const values = source->values;
     const int last = rows->ndim - 1;
-    const int64_t length = rows->shape[last];
-    const int64_t to_size =
-            source->type == PS_raw ? values->itemsize : ps_dtype_size[source->type];
+    const int64_t stride = rows->value_strides[last], to_size = packed_size(source);
     int64_t at[PS_MAX_DIMS];
-    for (int i = source->split.n_outer; i < last; i++) {
-        at[i] = 0;
-    }
-    for (;;) {
+    from += find_column(source, at);
+    for (int64_t left = source->width;;) {
+        const int64_t n = ps_min(rows->shape[last] - at[last], left);
         ps_convert(source->type, to, values->dtype, values->itemsize, values->swapped,
-                   from, rows->value_strides[last], length);
-        to += length * to_size;
-        int i = last - 1;
-        for (; i >= source->split.n_outer; i--) {
+                   from, stride, n);
+        to += n * to_size;
+        left -= n;
+        if (left == 0) {
+            return;
+        }
+        from -= at[last] * stride;
+        at[last] = 0;
+        for (int i = last - 1; i >= source->split.n_outer; i--) {
             from += rows->value_strides[i];
             if (++at[i] < rows->shape[i]) {
                 break;
             }
             from -= rows->value_strides[i] * rows->shape[i];
             at[i] = 0;
-        }
-        if (i < source->split.n_outer) {
-            return;
         }
     }
 }
@@ -406,7 +436,8 @@ ps_block_values(const ps_value_source *source, int64_t first, int64_t n,
                 int64_t value_offset, char *buffer)
 {
     if (!source->packs) {
-        return source->values->data + value_offset + first * source->stride;
+        return source->values->data + value_offset + first * source->stride +
+               source->column * source->values->itemsize;
     }
     pack_block(source, source->is_constant ? 0 : first, source->is_constant ? 1 : n,
                value_offset, buffer);

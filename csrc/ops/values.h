@@ -60,19 +60,24 @@ typedef struct {
     ps_row_split split;
     enum ps_dtype type; /* what kernels work in */
     bool packs;
-    int64_t stride;   /* from entry to entry as kernels see them, packed or not */
-    bool is_constant; /* packed rows do not depend on the entry */
+    int64_t stride;        /* from entry to entry as kernels see them, packed or not */
+    bool is_constant;      /* packed rows do not depend on the entry */
+    int64_t column, width; /* the part of a row that is wanted: at first all of it */
 } ps_value_source;
 
 ps_value_source ps_value_source_of(const ps_address *address, const ps_rows *rows,
                                    const ps_values *values, ps_row_split split,
                                    enum ps_dtype type);
 
+/* The same for some columns of each row. */
+ps_value_source ps_narrow_values(const ps_value_source *source, int64_t column,
+                                 int64_t width);
+
 /* Bytes that packing n entries needs; 0 where values are read in place. */
 int64_t ps_packed_nbytes(const ps_value_source *source, int64_t n);
 
-/* Where kernels find the values of entries [first, first + n), columns [column, column
- * + width) of the outer row with `value_offset`: in place, or packed into `buffer`. */
+/* Where kernels find the values of entries [first, first + n) in the columns of the
+ * source, of the outer row with `value_offset`: in place, or packed into `buffer`. */
 const char *ps_block_values(const ps_value_source *source, int64_t first, int64_t n,
                             int64_t value_offset, char *buffer);
 

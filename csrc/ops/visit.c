@@ -13,7 +13,7 @@
 enum {
     /* Entries whose ids are copied at a time, to 16 KiB of the stack. */
     BLOCK = 2048,
-    /* Elements between two looks at a pending signal: about 1 ms. */
+    /* Elements of a block at most. */
     STRETCH = 1 << 19
 };
 
@@ -50,10 +50,12 @@ visit_all(ps_visit_call *call, ps_run *run, visit_fn visit)
     const bool is_wide = ids->type == PS_INDEX_i64;
     const bool is_plain = (is_wide || ids->type == PS_INDEX_i32) &&
                           ids->strides[0] == ps_index_itemsize(ids->type);
+    const int64_t block = ps_max(1, ps_min(BLOCK, STRETCH / ps_max(1, call->width)));
+    const int64_t nbytes = ps_max(PS_LINE_BYTES, call->width * 8);
     int64_t row[BLOCK];
     int64_t unheard = 0;
-    for (int64_t first = 0; first < call->n; first += BLOCK) {
-        const int64_t n = ps_min(BLOCK, call->n - first);
+    for (int64_t first = 0; first < call->n; first += block) {
+        const int64_t n = ps_min(block, call->n - first);
         const char *const from = ids->data + first * ids->strides[0];
         if (is_plain) {
             call->n_bad += visit(call, is_wide, from, first, n);
@@ -63,12 +65,8 @@ visit_all(ps_visit_call *call, ps_run *run, visit_fn visit)
                                           ids->size);
             call->n_bad += visit(call, true, (const char *)row, first, n);
         }
-        unheard += n * ps_max(1, call->width);
-        if (unheard >= STRETCH) {
-            unheard = 0;
-            if (ps_run_stops(run)) {
-                return ps_fail(PS_INTERRUPTED);
-            }
+        if (ps_run_stops_after(run, &unheard, n * nbytes)) {
+            return ps_run_status(run);
         }
     }
     return PS_SUCCESS;
@@ -77,6 +75,8 @@ visit_all(ps_visit_call *call, ps_run *run, visit_fn visit)
 ps_status
 ps_find(ps_visit_call *call, ps_run *run)
 {
+    const int64_t places = call->ids.size * call->width;
+    PS_TRY(ps_run_fill(run, call->place, 0xff, places * (int64_t)sizeof(int64_t)));
     return visit_all(call, run, visit_find);
 }
 

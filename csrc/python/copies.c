@@ -61,7 +61,7 @@ copy_part(const copying *copy, char *to, char *from)
     int status = source != NULL ? PyArray_CopyInto(target, source) : -1;
     Py_XDECREF((PyObject *)target);
     Py_XDECREF((PyObject *)source);
-    if (status == 0 && (copy->is_private || now() - copy->start > FINISH_SECONDS)) {
+    if (status == 0 && (now() - copy->start > FINISH_SECONDS || copy->is_private)) {
         status = PyErr_CheckSignals();
     }
     return status;
@@ -155,6 +155,17 @@ ps_cast_of(PyArrayObject *array, PyArray_Descr *descr)
                           &PyArray_Type, descr, PyArray_NDIM(array),
                           PyArray_DIMS(array), NULL, NULL, 0, NULL),
                   array);
+}
+
+PyArrayObject *
+ps_contiguous(PyArrayObject *array)
+{
+    if (PyArray_ISCARRAY_RO(array)) { /* aligned and native as well */
+        return ps_plain(array);
+    }
+    PyArray_Descr *const native =
+            PyArray_DescrNewByteorder(PyArray_DESCR(array), NPY_NATIVE);
+    return native != NULL ? ps_cast_of(array, native) : NULL;
 }
 
 PyArrayObject *

@@ -22,6 +22,10 @@ PyArrayObject *ps_copy_of(PyArrayObject *array, NPY_ORDER order);
 /* The same values in `descr`, whose reference is stolen, in C order. */
 PyArrayObject *ps_cast_of(PyArrayObject *array, PyArray_Descr *descr);
 
+/* The array itself where it is C-contiguous, aligned and native, else such a copy; of
+ * base class. */
+PyArrayObject *ps_contiguous(PyArrayObject *array);
+
 /* Every element of a flat array one axis, in C order: a view where there can be one. */
 PyArrayObject *ps_flat_of(PyArrayObject *array);
 

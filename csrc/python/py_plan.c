@@ -132,18 +132,6 @@ build_plan(ps_state *state, PyArrayObject *index, int64_t size, enum ps_mode mod
     return ndim;
 }
 
-/* `array` as a contiguous array of native byte order; a new reference. */
-static PyArrayObject *
-contiguous(PyArrayObject *array)
-{
-    if (PyArray_ISCARRAY_RO(array)) { /* aligned and native as well */
-        return ps_plain(array);
-    }
-    PyArray_Descr *const native =
-            PyArray_DescrNewByteorder(PyArray_DESCR(array), NPY_NATIVE);
-    return native != NULL ? ps_cast_of(array, native) : NULL;
-}
-
 static int
 to_size(PyObject *object, int64_t *size)
 {
@@ -184,7 +172,7 @@ new_plan(PyTypeObject *type, PyObject *args, PyObject *keywords)
     PyObject *result = NULL;
     ps_begin_request(&request);
     PyArrayObject *const index = ps_add_index(state, &request, given) == 0
-                                         ? contiguous(request.index[0])
+                                         ? ps_contiguous(request.index[0])
                                          : NULL;
     ps_axes axes;
     const int ndim =
@@ -210,9 +198,16 @@ refuse_pickle(const char *why)
 static int
 check_rows(PyArrayObject *rows, int64_t size, enum ps_mode mode)
 {
+    enum {
+        LISTEN = 1 << 19 /* rows between two looks at signals: 1 ms */
+    };
     const int64_t *const row = (const int64_t *)PyArray_DATA(rows);
     const int64_t least = mode == PS_MODE_DROP ? -1 : 0;
-    for (npy_intp i = 0; i < PyArray_SIZE(rows); i++) {
+    const npy_intp n = PyArray_SIZE(rows);
+    for (npy_intp i = 0; i < n; i++) {
+        if (i % LISTEN == 0 && PyErr_CheckSignals() < 0) {
+            return -1;
+        }
         if (row[i] < least || row[i] >= size) {
             PyErr_Format(PyExc_ValueError,
                          "not the state of a Plan: row %lld of an axis of size %lld "

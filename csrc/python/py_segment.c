@@ -277,14 +277,24 @@ typedef struct {
     ps_visit_call call;
 } group_work;
 
+/* `object` as an array that kernels can read as it lies. */
+static PyArrayObject *
+as_contiguous(PyObject *object)
+{
+    PyArrayObject *const array =
+            (PyArrayObject *)PyArray_FROM_OF(object, NPY_ARRAY_ENSUREARRAY);
+    PyArrayObject *const result = array != NULL ? ps_contiguous(array) : NULL;
+    Py_XDECREF((PyObject *)array);
+    return result;
+}
+
 /* Values as kernels want them, and an id for each row. */
 static int
 open_groups(ps_state *state, group_work *work, PyObject *values, PyObject *ids,
             Py_ssize_t size)
 {
     ps_visit_call *const call = &work->call;
-    work->values = (PyArrayObject *)PyArray_FROM_OF(
-            values, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_ENSUREARRAY);
+    work->values = as_contiguous(values);
     work->ids = work->values != NULL ? open_index(ids, size, &call->ids, &work->stride)
                                      : NULL;
     if (work->ids == NULL) {
@@ -362,7 +372,6 @@ ps_py_find_extremes(PyObject *module, PyObject *args)
     if (work.place == NULL) {
         goto finish;
     }
-    memset(PyArray_DATA(work.place), 0xff, (size_t)PyArray_NBYTES(work.place));
     call->place = PyArray_DATA(work.place);
     if (run_groups(state, &work, run_find) == 0) {
         result = Py_NewRef(call->n_bad == 0 ? (PyObject *)work.place : Py_None);
@@ -384,8 +393,7 @@ ps_py_sum_deviations(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "OOO", &values, &ids, &centre)) {
         return NULL;
     }
-    work.centre = (PyArrayObject *)PyArray_FROM_OF(
-            centre, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_ENSUREARRAY);
+    work.centre = as_contiguous(centre);
     if (work.centre == NULL) {
         return NULL;
     }

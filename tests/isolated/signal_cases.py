@@ -90,6 +90,77 @@ def positions():
             interrupted(ps.argwhere, slow)
 
 
+def wide_rows(name):
+    """Rows of which a block would take minutes."""
+    row = np.ones(1 << 25, np.float32)
+    rows = repeated(row, 1 << 16)
+    index = np.broadcast_to(np.int64(0), (len(rows),))
+    a = row.reshape(1, -1)
+    calls = {
+        "set": partial(ps.scatter, a, index, rows),
+        "add": partial(ps.scatter, a, index, rows, op="add"),
+        "packed": partial(ps.scatter, a, index, rows.view(">f4"), op="max"),
+        "strided": partial(ps.scatter, a.T, index, rows.T, axis=1, op="add"),
+        "mean": partial(ps.scatter, a, index, rows, op="mean"),
+        "divisors": partial(
+            ps.scatter, a.view("i4"), index, rows.view("i4"), op="floor_div"
+        ),
+        "gathered": partial(ps.segment_sum, a, offsets=[0, len(rows)], gather=index),
+    }
+    for threads in (1, 2):
+        with ps.num_threads(threads):
+            interrupted(calls[name])
+
+
+WIDE_ROWS = ("set", "add", "packed", "strided", "mean", "divisors", "gathered")
+
+
+def ends_early(call, last, seconds):
+    """Is a call interrupted, and not just followed by the interrupt?"""
+    results = []
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        # No line of Python, where a signal would be heard, follows the call.
+        results.extend(map(call, [last]))
+        time.sleep(100)
+    except WakeError:
+        return not results
+    raise AssertionError("no signal came")
+
+
+def passes(call, last):
+    """Each pass of a call hears of signals; a busy machine gets several chances."""
+
+    def handler(number, frame):
+        raise WakeError
+
+    signal.signal(signal.SIGALRM, handler)
+    start = time.perf_counter()
+    call(last)
+    whole = time.perf_counter() - start
+    for share in (0.3, 0.5, 0.7):
+        chances = (ends_early(call, last, share * whole) for _ in range(8))
+        assert any(chances), share
+
+
+N = 1 << 23
+PLACES = np.arange(N) * 7919 % N
+# Calls of several passes, all but their last argument.
+PASSES = {
+    "a plan": (partial(ps.Plan, PLACES), N),
+    "a compact plan": (partial(ps.Plan, PLACES), 2**40),
+    "a sorted compact plan": (partial(ps.Plan, np.arange(N) // 2), 2**40),
+    "means": (partial(ps.scatter, np.zeros(N), PLACES, op="mean"), 1),
+    "compact means": (
+        partial(ps.scatter, np.zeros(5 * N, np.float32), PLACES, op="mean"),
+        1,
+    ),
+    "a copy": (partial(ps.scatter, np.zeros((4096, 8192)).T, [0]), 1.0),
+    "a flat copy": (partial(ps.gather, np.zeros((4096, 8192)).T, [0]), None),
+    "a partition": (partial(ps.scatter, np.zeros(N), PLACES, op="add"), 1.0 * PLACES),
+}
+
+
 def again():
     """After an interrupt the next calls are right, alone and with helpers."""
     for threads in (1, 2):
@@ -285,7 +356,15 @@ def all_cases():
         yield case(situation.__name__, "ok", situation)
 
 
-GROUPS = {"signals": all_cases}
+def pass_cases():
+    """Every pass over memory, and every kind of wide rows."""
+    for name in WIDE_ROWS:
+        yield case(f"wide rows: {name}", "ok", wide_rows, name)
+    for name, (call, last) in PASSES.items():
+        yield case(name, "ok", passes, call, last)
+
+
+GROUPS = {"signals": all_cases, "passes": pass_cases}
 
 if __name__ == "__main__":
     run_group(GROUPS)
