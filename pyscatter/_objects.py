@@ -1,4 +1,4 @@
-"""Cases that NumPy does for us: objects, odd accumulators, flat strided arrays.
+"""Cases that NumPy does for us: objects and odd accumulators.
 
 All are rare and none is worth kernels. Object arrays are addressed by gathering the
 positions of their elements, with every option, from an array of numbers.
@@ -186,43 +186,6 @@ def scatter_through(
     if out is None:
         return result
     np.asarray(out)[...] = result
-    return out
-
-
-# The signature is that of the binding's call: every option of a scatter, by position.
-def scatter_flat(
-    form,
-    a,
-    index,
-    values,
-    axis,
-    batch_dims,
-    where,
-    op,
-    mode,
-    include_self,
-    dtype,
-    compensated,
-    casting,
-    out,
-):
-    """axis=None in place on an array without a flat view: a copy, copied back."""
-    flat = np.array(a, order="C", subok=False)
-    FORMS[form][0](
-        flat,
-        index,
-        values,
-        axis=None,
-        where=where,
-        op=op,
-        mode=mode,
-        include_self=include_self,
-        dtype=dtype,
-        compensated=compensated,
-        casting=casting,
-        out=flat,
-    )
-    np.asarray(out)[...] = flat
     return out
 
 

@@ -277,3 +277,16 @@ def moved(octets, index, rows):
     for i, row in zip(index, rows, strict=True):
         octets[i] = row
     return octets.tobytes()
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("dtype", ["?", "i1", ">i4", "f8", "c16", "S3"])
+def test_rows_wider_than_a_chunk(dtype, threads):
+    width = 3 * (4 << 20) // (2 * np.dtype(dtype).itemsize) + 7
+    few = np.arange(101) % 2 if dtype == "?" else np.arange(101)
+    a = np.resize(few.astype(dtype), (3, width))
+    a[1] = a[1, ::-1]
+    ps.set_num_threads(threads)
+    assert_same(ps.gather(a, [1, 0, 1]), a.astype(a.dtype.newbyteorder("="))[[1, 0, 1]])
+    filled = ps.gather(a, [2, 5], mode="fill")
+    assert_same(filled, np.stack([a[2], np.zeros(width, a.dtype)]).astype(filled.dtype))

@@ -412,6 +412,45 @@ def test_block_edges_of_rows_and_tuples(n):
     compare("scatter", a, index.reshape(1, -1), values, op="set", mode="wrap")
 
 
+# Rows of more than 4 MiB, which are worked on by parts of their columns.
+WIDE = (3, 700, 1103)
+WIDE_VALUES = {
+    "rows": lambda rng: rng.integers(1, 9, (5, *WIDE[1:])).astype("f4"),
+    "cast": lambda rng: rng.integers(1, 9, (5, *WIDE[1:])).astype(">i2"),
+    "strided": lambda rng: rng.integers(1, 9, (1103, 5, 700)).T.swapaxes(0, 1),
+    "one row": lambda rng: rng.integers(1, 9, WIDE[1:]).astype("f8"),
+    "columns": lambda rng: rng.integers(1, 9, (700, 1)).astype("f4"),
+}
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("name", WIDE_VALUES)
+def test_rows_wider_than_a_stretch(name, threads):
+    rng = rng_for("wide", name)
+    a = rng.integers(1, 9, WIDE).astype("f4")
+    values = WIDE_VALUES[name](rng)
+    index = np.array([2, 0, 2, 2, 0])
+    every = np.broadcast_to(values, (5, *WIDE[1:])).astype("f4")
+    ps.set_num_threads(threads)
+    options = {"casting": "unsafe"}
+    added = a.copy()
+    added[0] += every[1] + every[4]
+    added[2] += every[0] + every[2] + every[3]
+    assert np.array_equal(ps.scatter(a, index, values, op="add", **options), added)
+    mean = added / np.float32([3, 1, 4])[:, None, None]
+    assert np.array_equal(ps.scatter(a, index, values, op="mean", **options), mean)
+    for op, last in (("set", (4, 3)), ("first", (1, 0))):
+        expected = a.copy()
+        expected[[0, 2]] = every[list(last)]
+        assert np.array_equal(ps.scatter(a, index, values, op=op, **options), expected)
+    plan = ps.Plan(index, 3)
+    assert np.array_equal(ps.scatter(a, plan, values, op="add", **options), added)
+    whole = a.astype("i4")
+    wholes = [whole[0], every[1], every[4]]
+    divided = ps.scatter(whole, index, values, op="floor_div", **options)[0]
+    assert np.array_equal(divided, wholes[0] // wholes[1] // wholes[2])
+
+
 @pytest.mark.parametrize("position", [0, 1, 2047, 2048, 4095, 4096, 8192, 8999])
 def test_a_bad_index_anywhere_stops_the_call(position):
     a, index = np.zeros((5, 2), np.float32), np.arange(9000) % 5

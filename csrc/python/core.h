@@ -34,7 +34,6 @@
     X(scatter_objects, "pyscatter._objects")   \
     X(gather_objects, "pyscatter._objects")    \
     X(gather_filled, "pyscatter._objects")     \
-    X(scatter_flat, "pyscatter._objects")      \
     X(scatter_through, "pyscatter._objects")   \
     X(packed_places, "pyscatter._masks")       \
     X(scatter_cast, "pyscatter._masks")        \

@@ -306,9 +306,15 @@ check_target(scatter_work *work, PyObject *a, PyArrayObject *array)
                                                                                  : to;
 }
 
+/* Flat positions of an array that has no flat view name elements of a copy, which is
+ * copied back. */
 static int
 open_target(scatter_work *work, PyArrayObject *array)
 {
+    if (!work->is_private && ps_needs_flat_copy(work->where, array)) {
+        work->is_private = true;
+        work->out = array;
+    }
     work->target =
             work->is_private
                     ? ps_fresh_copy(array,
@@ -489,8 +495,7 @@ run_on_target(scatter_work *work, PyObject *values)
     return ps_raise(work->state, status, request->index_name);
 }
 
-/* What a Python helper does instead: objects, sums that NumPy casts, and flat positions
- * of strided arrays. */
+/* What a Python helper does instead: objects, and sums that NumPy casts. */
 static PyObject *
 run_by_helper(const scatter_work *work, enum ps_helper helper, PyObject *a,
               PyObject *values)
@@ -609,9 +614,6 @@ run_checked(scatter_work *work, PyObject *a, PyArrayObject *array, PyObject *val
     }
     if (PyErr_Occurred() || open_target(work, array) < 0) {
         return NULL;
-    }
-    if (ps_needs_flat_copy(work->where, work->target)) {
-        return run_by_helper(work, PS_HELPER_scatter_flat, a, values);
     }
     if (work->dtype == PS_raw &&
         ps_find_spans(PyArray_DESCR(work->target), &work->spans) < 0) {
