@@ -13,7 +13,7 @@ from pyscatter._segment_checks import (
 )
 from pyscatter._segment_folds import half_or, reduce_ids
 from pyscatter._segments import ones
-from pyscatter._values import as_plain
+from pyscatter._values import as_plain, is_bfloat16
 
 
 def bincount(x, weights, minlength, axis, where, dtype, out):
@@ -70,7 +70,7 @@ def _weights_of(weights, x):
             f"weights has shape {weights.shape}; expected {x.shape}, the shape of x, "
             "or more axes behind it"
         )
-    if weights.dtype.kind not in "biufc" and weights.dtype.name != "bfloat16":
+    if weights.dtype.kind not in "biufc" and not is_bfloat16(weights.dtype):
         raise TypeError(f"'weights' has dtype {weights.dtype}; expected numbers")
     return weights
 

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from pyscatter import _core
-from pyscatter._values import WEAK_TYPES, arriving, cast_refusal
+from pyscatter._values import WEAK_TYPES, arriving, cast_refusal, is_bfloat16
 
 
 def promoted(x, y):
     """Return the native dtype of a choice between x and y; Python numbers are weak."""
     both = [v if type(v) in WEAK_TYPES else v.dtype for v in (x, y)]
-    half = [d for d in both if isinstance(d, np.dtype) and d.name == "bfloat16"]
+    half = [d for d in both if isinstance(d, np.dtype) and is_bfloat16(d)]
     if half and float in (type(x), type(y)):
         return half[0]  # NumPy does not know that Python floats are weak here
     return np.result_type(*both).newbyteorder("=")

@@ -38,7 +38,7 @@ def cast_refusal(name, dtype, target, casting):
 def arriving(values, target, casting):
     """Return values, whose cast to the dtype `target` the rule allows, as an array."""
     values = as_plain(values, "values")
-    drops_part = _is_bfloat16(target) and values.dtype.kind == "c"
+    drops_part = is_bfloat16(target) and values.dtype.kind == "c"
     if not np.can_cast(values.dtype, target, casting) or (
         drops_part and casting != "unsafe"
     ):
@@ -61,7 +61,7 @@ def weak_values(values, dtype, casting):
         kinds = {type(values)}
     else:
         return None
-    if dtype.kind in "mMOSUVT" and not _is_bfloat16(dtype):
+    if dtype.kind in "mMOSUVT" and not is_bfloat16(dtype):
         return None
     if casting == "unsafe" and _rank(kinds) > KIND_RANKS.get(dtype.kind, 2):
         return np.asarray(values, complex if complex in kinds else None)
@@ -86,8 +86,13 @@ def _check_casting(kinds, dtype, casting):
             ) from None
 
 
-def _is_bfloat16(dtype):
-    return dtype.name == "bfloat16"
+def is_bfloat16(dtype):
+    """Whether a dtype is that of ml_dtypes, by the name of its type.
+
+    Asked for `dtype.name`, NumPy makes a string that the interpreter's cache of types
+    keeps, a new one each time.
+    """
+    return dtype.isbuiltin == 2 and dtype.type.__name__ == "bfloat16"
 
 
 def _collect_kinds(values, kinds):

@@ -276,8 +276,10 @@ reduce(PyObject *self, PyObject *unused)
     (void)unused;
     const ps_plan *const plan = &((plan_object *)self)->plan;
     PyObject *const module = PyType_GetModule(Py_TYPE(self));
+    /* Interned: the interpreter keeps names that it has looked up. */
+    PyObject *const name = PyUnicode_InternFromString("load_plan");
     PyObject *const load =
-            module != NULL ? PyObject_GetAttrString(module, "load_plan") : NULL;
+            module != NULL && name != NULL ? PyObject_GetAttr(module, name) : NULL;
     PyObject *const rows = load != NULL ? (PyObject *)ps_plan_rows(self) : NULL;
     PyObject *const result =
             rows == NULL ? NULL
@@ -286,6 +288,7 @@ reduce(PyObject *self, PyObject *unused)
                                          plan->has_negative ? Py_True : Py_False);
     Py_XDECREF(rows);
     Py_XDECREF(load);
+    Py_XDECREF(name);
     return result;
 }
 

@@ -76,17 +76,17 @@ SQUARES = ("var", "std", "sumofsquares")
 REAL_OF_COMPLEX = {*TRUTHS, *COUNTS, *POSITIONS, *SQUARES, "array"}
 
 WIDER = {
-    "bool": "int8",
-    "uint8": "int16",
-    "int8": "int16",
-    "uint16": "int32",
-    "int16": "int32",
-    "uint32": "int64",
-    "int32": "int64",
-    "float16": "float32",
-    "float32": "float64",
-    "float64": "complex64",
-    "complex64": "complex128",
+    "b1": "i1",
+    "u1": "i2",
+    "i1": "i2",
+    "u2": "i4",
+    "i2": "i4",
+    "u4": "i8",
+    "i4": "i8",
+    "f2": "f4",
+    "f4": "f8",
+    "f8": "c8",
+    "c8": "c16",
 }
 
 
@@ -133,11 +133,12 @@ def minimum_dtype(number, dtype):
     dtype = np.dtype(dtype)
     floats = dtype.kind in "fc"
     while not holds(dtype, number):
-        if dtype.name not in WIDER:
+        code = f"{dtype.kind}{dtype.itemsize}"
+        if code not in WIDER:
             if floats:
                 raise ValueError(f"Can not determine dtype of {number!r}")
             return np.dtype(np.float32)
-        dtype = np.dtype(WIDER[dtype.name])
+        dtype = np.dtype(WIDER[code])
     return dtype
 
 

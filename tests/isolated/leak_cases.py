@@ -4,14 +4,13 @@ Blocks of the interpreter's allocator, references to every argument and, where t
 is preloaded, blocks and mappings of the C library.
 """
 
-import gc
 import sys
 
 import numpy as np
 
 from tests.isolated.harness import case, run_group
 from tests.isolated.operations import failures, successes
-from tests.isolated.shim import Shim
+from tests.isolated.shim import Shim, settle
 
 WARM_UP, REPEATS, ROUNDS = 60, 1000, 8
 SLACK = 40  # of a thousand calls: free lists and caches of the interpreter breathe
@@ -58,7 +57,7 @@ def native():
 
 def count(operation):
     """References, interpreter blocks, native blocks and mapped bytes."""
-    gc.collect()
+    settle()
     things = held(operation)
     references = [sys.getrefcount(thing) for thing in things]
     return references, sys.getallocatedblocks(), *native()

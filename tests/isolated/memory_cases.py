@@ -6,7 +6,6 @@ more. Each refusal must end in MemoryError with the target as it was, or in the 
 answer by other means, and must not keep memory.
 """
 
-import gc
 import resource
 import sys
 from functools import partial
@@ -26,7 +25,7 @@ from tests.isolated.operations import (
     numbers,
     operation,
 )
-from tests.isolated.shim import MANY, Shim, attempt, in_child, spare_references
+from tests.isolated.shim import MANY, Shim, attempt, in_child, settle, spare_references
 
 REPEATS, ROUNDS = 12, 8
 SLACK = 8  # fewer blocks than one a call: free lists of the interpreter breathe
@@ -87,13 +86,13 @@ class Trial:
 
     def kept(self, granted):
         """Return how many blocks and mapped bytes repeated refusals keep."""
-        gc.collect()
+        settle()
         live, mapped = self.shim.live.value, self.shim.mapped.value
         for _ in range(REPEATS):
             self.restore()
             attempt(self.shim, self.operation.call, granted, self.got)
         self.got[0] = None
-        gc.collect()
+        settle()
         return self.shim.live.value - live, self.shim.mapped.value - mapped
 
     def keep(self, granted):

@@ -53,6 +53,17 @@ class Shim:
         ctypes.c_long.in_dll(library, "shim_high").value = max(ends, default=0)
 
 
+def settle():
+    """Let the interpreter give up what it may still give up.
+
+    The cache of types keeps names that were looked up. NumPy looks some up by strings
+    that it makes anew, for `dtype.name` say: while addresses move, each may take a
+    place of its own.
+    """
+    gc.collect()
+    ctypes.pythonapi.PyType_ClearCache()
+
+
 @cache
 def spare_references(n_modules):
     """Give the code of inner functions references to spare, for good.
