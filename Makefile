@@ -4,6 +4,7 @@
 #   make demo     the main job        make test-quick  those of seconds
 #   make bench    README's table      make gate        speed against the installed NumPy
 #   make asan     tests under ASan and UBSan           make tsan   those of threads
+#   make test-pythons  the quick tests on the newest Python here, and on NumPy 2.0
 #   make coverage, make format, make lint, make clean
 #
 # Tests of threads, signals and forks run alone, the others in a process for each core.
@@ -18,7 +19,7 @@ PYTEST := $(BIN)/python -m pytest
 SPREAD := -n $(JOBS) --dist loadgroup
 FORMATTED := $(wildcard csrc/base/*.[ch] csrc/kernels/*.[ch] csrc/ops/*.[ch] csrc/python/*.[ch])
 
-.PHONY: all demo test test-quick bench gate asan tsan coverage format lint clean
+.PHONY: all demo test test-quick test-pythons bench gate asan tsan coverage format lint clean
 all: $(BUILT)
 
 $(STAMP): pyproject.toml
@@ -41,6 +42,9 @@ test: $(BUILT)
 test-quick: $(BUILT)
 	$(PYTEST) -m "alone and not slow"
 	$(PYTEST) $(SPREAD) -m "not alone and not slow"
+
+test-pythons: $(BUILT)
+	bash tests/isolated/pythons.sh
 
 bench: $(BUILT)
 	$(BIN)/python -m benchmarks.report

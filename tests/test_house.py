@@ -556,7 +556,7 @@ def house():
         path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
         for path in sorted(paths)
         if (path.suffix in SUFFIXES or path.name in NAMES)
-        and not {"__pycache__", "build"} & set(path.parts)
+        and not {"__pycache__", "build"} & set(path.relative_to(ROOT).parts)
     }
 
 

@@ -365,6 +365,13 @@ choose_kind(const ps_segment_call *call)
     return is_ready && is_dense && call->gather.data == NULL ? PLAIN : PACKED;
 }
 
+/* How many items of some bytes each, or of none, a room of so many bytes is for. */
+static int64_t
+items_in(int64_t room_nbytes, int64_t nbytes)
+{
+    return ps_max(1, room_nbytes / ps_max(1, nbytes));
+}
+
 /* Whole blocks of the tree for single elements. Rows of no elements have no bytes; what
  * names them is still checked. */
 static int64_t
@@ -375,11 +382,11 @@ choose_capacity(const ready_segment *ready)
     }
     switch (ready->kind) {
         case PLAIN:
-            return ps_max(1, STRETCH_BYTES / ps_max(1, ready->raw_nbytes));
+            return items_in(STRETCH_BYTES, ready->raw_nbytes);
         case LISTED_ROWS:
-            return ps_max(1, ps_min(LISTED, STRETCH_BYTES / ready->raw_nbytes));
+            return ps_min(LISTED, items_in(STRETCH_BYTES, ready->raw_nbytes));
         default:
-            return ps_max(1, PACKED_BYTES / ps_max(1, ready->packed_nbytes));
+            return items_in(PACKED_BYTES, ready->packed_nbytes);
     }
 }
 
@@ -399,10 +406,10 @@ ps_segment(ps_segment_call *call, ps_run *run)
     if (!ps_multiply(ready.raw_nbytes, call->n_entries, &nbytes)) {
         return ps_fail(PS_TOO_LARGE);
     }
-    ready.most = ps_max(1, ps_min(SEGMENTS, STRETCH_BYTES / ready.packed_nbytes));
+    ready.most = ps_min(SEGMENTS, items_in(STRETCH_BYTES, ready.packed_nbytes));
     ps_write_identity(call->op, call->type, ready.neutral);
     const int64_t each = ready.packed_nbytes + nbytes / call->n_segments;
-    ready.chunk_length = ps_max(1, CHUNK_BYTES / ps_max(1, each));
+    ready.chunk_length = items_in(CHUNK_BYTES, each);
     return ps_run_chunks(run, ps_ceil_div(call->n_segments, ready.chunk_length),
                          run_chunk, &ready);
 }

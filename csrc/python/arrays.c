@@ -198,7 +198,7 @@ bool
 ps_extents_meet(PyArrayObject *one, PyArrayObject *other)
 {
     uintptr_t low, high, other_low, other_high;
-    if (PyArray_SIZE(one) == 0 || PyArray_SIZE(other) == 0) {
+    if (PyArray_NBYTES(one) == 0 || PyArray_NBYTES(other) == 0) {
         return false;
     }
     find_extent(one, &low, &high);

@@ -320,11 +320,7 @@ open_target(scatter_work *work, PyArrayObject *array)
                     ? ps_fresh_copy(array,
                                     (PyArray_Descr *)Py_NewRef((PyObject *)work->descr))
                     : (PyArrayObject *)Py_NewRef((PyObject *)array);
-    if (work->target == NULL) {
-        return -1;
-    }
-    work->itemsize = PyArray_ITEMSIZE(work->target);
-    return 0;
+    return work->target != NULL ? 0 : -1;
 }
 
 /* ---- running ---- */
@@ -466,6 +462,7 @@ run_on_target(scatter_work *work, PyObject *values)
     ps_request *const request = &work->request;
     const enum ps_dtype type =
             is_move(work->options.op) ? work->dtype : work->accumulator;
+    work->itemsize = PyArray_ITEMSIZE(work->target);
     if (ps_fill_request(work->state, work->where, work->target, request) < 0 ||
         ps_take_values(work->state, values, PyArray_DESCR(work->target), type,
                        work->options.casting, &work->values) < 0) {

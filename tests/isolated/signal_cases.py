@@ -367,4 +367,6 @@ def pass_cases():
 GROUPS = {"signals": all_cases, "passes": pass_cases}
 
 if __name__ == "__main__":
+    # A shell's background job, and what it starts, has it ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     run_group(GROUPS)
