@@ -217,8 +217,8 @@ count_block(const count_walk *walk, count_place *place, int64_t row, int64_t col
     char *const out = place->out + row * row_step + column * step;
     if (row_step == 0 && step == 0) {
         const int64_t count = ps_mask_count(&place->tile, first, rows * width);
-        place->total += count;
-        *(int64_t *)out += walk->has_total ? 0 : count;
+        /* A place that all pieces share is left alone, even by adding 0. */
+        *(walk->has_total ? &place->total : (int64_t *)out) += count;
         return;
     }
     char buffer[PS_MASK_BLOCK];
