@@ -38,7 +38,7 @@ def shim(tmp_path_factory):
 @pytest.mark.parametrize("group", marked(memory_cases.GROUPS))
 def test_refused_allocations(shim, group):
     variables = {**shim, "PYTHONMALLOC": "malloc"}
-    ended, complaints = run_cases("memory_cases", group, seconds=120, **variables)
+    ended, complaints = run_cases("memory_cases", group, seconds=300, **variables)
     assert not complaints, listing(complaints)
     assert ended > 0
 
@@ -54,7 +54,7 @@ def test_refused_while_loading(shim):
 
 @pytest.mark.parametrize("group", marked(leak_cases.GROUPS))
 def test_nothing_stays(shim, group):
-    ended, complaints = run_cases("leak_cases", group, seconds=120, **shim)
+    ended, complaints = run_cases("leak_cases", group, seconds=300, **shim)
     assert not complaints, listing(complaints)
     assert ended > 0
 

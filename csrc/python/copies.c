@@ -10,6 +10,7 @@
 
 #include "base/sizes.h"
 #include "python/arrays.h"
+#include "python/spans.h"
 
 enum {
     /* Bytes of a part: some 5 ms with memory that has not been touched. */
@@ -106,9 +107,58 @@ copy_in_parts(copying *copy, char *to, char *from, int64_t nbytes)
     return status;
 }
 
+/* `array` at one stretch of its items, as items of bytes that it does not own. */
+static PyArrayObject *
+bytes_of(PyArrayObject *array, ps_span span)
+{
+    PyArray_Descr *const descr = PyArray_DescrNewFromType(NPY_VOID);
+    if (descr == NULL) {
+        return NULL;
+    }
+    PyDataType_SET_ELSIZE(descr, span.n);
+    return (PyArrayObject *)PyArray_NewFromDescr(
+            &PyArray_Type, descr, PyArray_NDIM(array), PyArray_DIMS(array),
+            PyArray_STRIDES(array), PyArray_BYTES(array) + span.first,
+            NPY_ARRAY_WRITEABLE, NULL);
+}
+
+/* Records of one type, stretch by stretch of what their fields fill: NumPy 2.5 copies
+ * such items whole, and with them bytes that belong to someone else. */
+static int
+copy_spans(PyArrayObject *out, PyArrayObject *array, const ps_spans *spans)
+{
+    int status = 0;
+    for (int64_t i = 0; i < spans->n && status == 0; i++) {
+        if (spans->span[i].n == 0) {
+            continue;
+        }
+        PyArrayObject *const to = bytes_of(out, spans->span[i]);
+        PyArrayObject *const from = to != NULL ? bytes_of(array, spans->span[i]) : NULL;
+        status = from != NULL ? PyArray_CopyInto(to, from) : -1;
+        Py_XDECREF((PyObject *)to);
+        Py_XDECREF((PyObject *)from);
+    }
+    return status;
+}
+
 int
 ps_copy_into(PyArrayObject *out, PyArrayObject *array, bool is_private)
 {
+    PyArray_Descr *const descr = PyArray_DESCR(out);
+    if (PyDataType_HASFIELDS(descr) && !PyDataType_REFCHK(descr) &&
+        PyArray_ISWRITEABLE(out) && PyArray_SAMESHAPE(out, array) &&
+        PyArray_EquivTypes(descr, PyArray_DESCR(array)) &&
+        !ps_extents_meet(out, array)) {
+        ps_spans spans;
+        const int found = ps_find_spans(descr, &spans);
+        const bool has_holes = spans.span != NULL;
+        const int status =
+                found == 0 && has_holes ? copy_spans(out, array, &spans) : found;
+        ps_close_spans(&spans);
+        if (has_holes || status < 0) {
+            return status;
+        }
+    }
     const int64_t nbytes = ps_max(PyArray_NBYTES(out), PyArray_NBYTES(array));
     if (nbytes <= PART_BYTES || PyArray_ITEMSIZE(out) == 0 ||
         PyArray_ITEMSIZE(array) == 0 || !PyArray_SAMESHAPE(out, array) ||

@@ -66,7 +66,7 @@ def content(held):
             return [flat[:4096].tobytes(), flat[-4096:].tobytes()] + [
                 flat[k].tobytes() for k in range(0, flat.size, flat.size // 997)
             ]
-        return plain.tobytes()
+        return plain.reshape(-1).tobytes()  # tobytes of NumPy 2.0 takes 32 axes
     try:
         return bytes(held)
     except TypeError:
