@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -72,6 +73,8 @@ def spare_references(n_modules):
     too many to its code (in ``def f(): return lambda: 0``, say): after a few refusals
     code that is still in use would be freed. Done once for each number of modules.
     """
+    if sys.version_info < (3, 12):
+        return
     outer = [f.__code__ for f in gc.get_objects() if isinstance(f, FunctionType)]
     while outer:
         outer = [
@@ -81,7 +84,8 @@ def spare_references(n_modules):
             if isinstance(inner, CodeType)
         ]
         for code in outer:
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object([code] * SPARE))
+            # A tuple: the collector looks at each of them once, not at every pass.
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object((code,) * SPARE))
 
 
 def attempt(shim, call, granted, got):
