@@ -66,11 +66,10 @@ class Build(build_ext):
         """Stand in for the compiler's own `compile`."""
         cc = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC"))
         own = [flag for name in ("CFLAGS", "CPPFLAGS") for flag in words(name)]
-        plain = [*cc, *own, *extra_postargs, "-Icsrc", "-MMD", "-c"]
+        plain = [*cc, *own, *extra_postargs, "-Icsrc"]
         paths = [f"-I{path}" for path in (*include_dirs, *self.compiler.include_dirs)]
         defined = [f"-D{name}={value}" for name, value in macros]
         python = [*self.compiler.compiler_so, *extra_postargs, *paths, *defined]
-        python += plain[-2:]
         version = subprocess.check_output([*cc, "--version"])
         base = self.get_finalized_command("build").build_base
 
@@ -80,7 +79,9 @@ class Build(build_ext):
             made = Path(base, f"temp.{digest[:16]}", source).with_suffix(".o")
             if self.afresh or not is_current(made):
                 made.parent.mkdir(parents=True, exist_ok=True)
-                subprocess.run([*command, source, "-o", made], check=True)
+                part = made.with_suffix(".part")  # an interrupted one is not taken
+                self.spawn([*command, "-MMD", "-c", source, "-o", str(part)])
+                part.replace(made)
             return str(made)
 
         with ThreadPoolExecutor(os.cpu_count()) as workers:
