@@ -124,5 +124,5 @@ ps_check_cast(ps_cast_check *check, ps_run *run)
                                            (is_one ? 1 : count) * n_parts, range);
     }
     ps_scratch_put(buffer, nbytes);
-    return ps_fail((enum ps_code)atomic_load(&run->failed));
+    return ps_run_status(run);
 }

@@ -114,5 +114,5 @@ ps_run_direct(ps_direct *direct)
     for (int64_t number = 0; number < direct->choice.n_pieces; number++) {
         run_numbered_piece(&work, number);
     }
-    return ps_fail((enum ps_code)atomic_load(&run->failed));
+    return ps_run_status(run);
 }

@@ -2,6 +2,7 @@
 #include "python/arrays.h"
 
 #include "ops/values.h"
+#include "python/copies.h"
 
 /* Integers by size, since long and long long may be the same. */
 static enum ps_dtype
@@ -347,9 +348,7 @@ ps_as_mask(ps_state *state, PyObject *object, const char *name)
         return mask;
     }
     if (!PyArray_Check(object) && PyArray_SIZE(mask) == 0) {
-        PyArray_Descr *const descr = PyArray_DescrFromType(NPY_BOOL);
-        PyArrayObject *const empty =
-                (PyArrayObject *)PyArray_CastToType(mask, descr, 0);
+        PyArrayObject *const empty = ps_cast_of(mask, PyArray_DescrFromType(NPY_BOOL));
         Py_DECREF(mask);
         return empty;
     }

@@ -6,7 +6,6 @@
 #include "python/copies.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "base/sizes.h"
 #include "python/arrays.h"
@@ -16,7 +15,6 @@ enum {
     /* Bytes of a part: some 5 ms with memory that has not been touched. */
     PART_BYTES = 8 << 20
 };
-static const double FINISH_SECONDS = 0.5;
 
 PyArrayObject *
 ps_plain(PyArrayObject *array)
@@ -33,14 +31,6 @@ typedef struct {
     bool is_private;
     double start;
 } copying;
-
-static double
-now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 /* The part of `array` at `data`, as an array that does not own it. */
 static PyArrayObject *
@@ -62,7 +52,8 @@ copy_part(const copying *copy, char *to, char *from)
     int status = source != NULL ? PyArray_CopyInto(target, source) : -1;
     Py_XDECREF((PyObject *)target);
     Py_XDECREF((PyObject *)source);
-    if (status == 0 && (now() - copy->start > FINISH_SECONDS || copy->is_private)) {
+    if (status == 0 &&
+        (ps_now() - copy->start > PS_FINISH_SECONDS || copy->is_private)) {
         status = PyErr_CheckSignals();
     }
     return status;
@@ -125,16 +116,14 @@ bytes_of(PyArrayObject *array, ps_span span)
 /* Records of one type, stretch by stretch of what their fields fill: NumPy 2.5 copies
  * such items whole, and with them bytes that belong to someone else. */
 static int
-copy_spans(PyArrayObject *out, PyArrayObject *array, const ps_spans *spans)
+copy_spans(PyArrayObject *out, PyArrayObject *array, const ps_spans *spans,
+           bool is_private)
 {
     int status = 0;
     for (int64_t i = 0; i < spans->n && status == 0; i++) {
-        if (spans->span[i].n == 0) {
-            continue;
-        }
         PyArrayObject *const to = bytes_of(out, spans->span[i]);
         PyArrayObject *const from = to != NULL ? bytes_of(array, spans->span[i]) : NULL;
-        status = from != NULL ? PyArray_CopyInto(to, from) : -1;
+        status = from != NULL ? ps_copy_into(to, from, is_private) : -1;
         Py_XDECREF((PyObject *)to);
         Py_XDECREF((PyObject *)from);
     }
@@ -152,8 +141,9 @@ ps_copy_into(PyArrayObject *out, PyArrayObject *array, bool is_private)
         ps_spans spans;
         const int found = ps_find_spans(descr, &spans);
         const bool has_holes = spans.span != NULL;
-        const int status =
-                found == 0 && has_holes ? copy_spans(out, array, &spans) : found;
+        const int status = found == 0 && has_holes
+                                   ? copy_spans(out, array, &spans, is_private)
+                                   : found;
         ps_close_spans(&spans);
         if (has_holes || status < 0) {
             return status;
@@ -168,7 +158,7 @@ ps_copy_into(PyArrayObject *out, PyArrayObject *array, bool is_private)
         return PyArray_CopyInto(out, array);
     }
     copying copy = {
-            .out = out, .array = array, .is_private = is_private, .start = now()};
+            .out = out, .array = array, .is_private = is_private, .start = ps_now()};
     memcpy(copy.shape, PyArray_DIMS(out), sizeof(npy_intp) * (size_t)PyArray_NDIM(out));
     return copy_in_parts(&copy, PyArray_BYTES(out), PyArray_BYTES(array), nbytes);
 }
@@ -270,12 +260,7 @@ ps_fresh_copy(PyArrayObject *array, PyArray_Descr *descr)
     const int ndim = PyArray_NDIM(array);
     const npy_intp *const shape = PyArray_DIMS(array);
     /* Copying leaves the bytes between fields alone. */
-    PyArrayObject *const copy =
-            (PyArrayObject *)(is_record ? PyArray_Zeros(ndim, shape, descr, 0)
-                                        : PyArray_Empty(ndim, shape, descr, 0));
-    if (copy != NULL && ps_copy_into(copy, array, true) < 0) {
-        Py_DECREF(copy);
-        return NULL;
-    }
-    return copy;
+    PyObject *const copy = is_record ? PyArray_Zeros(ndim, shape, descr, 0)
+                                     : PyArray_Empty(ndim, shape, descr, 0);
+    return filled((PyArrayObject *)copy, array);
 }

@@ -82,6 +82,21 @@ int ps_threads(ps_state *state);
 
 typedef ps_status (*ps_op_fn)(void *call, ps_run *run);
 
+/* Seconds for which a call that has begun to write to what others see is left to finish
+ * before it answers a signal. */
+#define PS_FINISH_SECONDS 0.5
+
+/* Seconds on a clock that never goes back. */
+double ps_now(void);
+
+/* For plain loops that hold the GIL: hears of signals at every 2^19th turn, 1 ms of the
+ * lightest. 0, or -1 with a handler's exception. */
+static inline int
+ps_hear(npy_intp turn)
+{
+    return turn % (1 << 19) == 0 ? PyErr_CheckSignals() : 0;
+}
+
 /* Run an op: with the GIL released and signals heard when it moves more than a few
  * microseconds' worth of bytes, in place otherwise. */
 ps_status ps_run_op(ps_state *state, ps_op_fn op, void *call, int64_t nbytes);

@@ -98,14 +98,11 @@ new_places(const places_work *work, int ndim, npy_intp rows, npy_intp columns)
     if (array == NULL) {
         return NULL;
     }
-    enum {
-        LISTEN = 1 << 19 /* places filled between two looks at signals: 1 ms */
-    };
     npy_intp *const place = PyArray_DATA(array);
     const npy_intp items = PyArray_SIZE(array);
     for (npy_intp i = work->call.count * (ndim == 2 ? columns : 1); i < items; i++) {
         place[i] = work->fill;
-        if (i % LISTEN == 0 && PyErr_CheckSignals() < 0) {
+        if (ps_hear(i) < 0) {
             Py_DECREF(array);
             return NULL;
         }

@@ -198,14 +198,11 @@ refuse_pickle(const char *why)
 static int
 check_rows(PyArrayObject *rows, int64_t size, enum ps_mode mode)
 {
-    enum {
-        LISTEN = 1 << 19 /* rows between two looks at signals: 1 ms */
-    };
     const int64_t *const row = (const int64_t *)PyArray_DATA(rows);
     const int64_t least = mode == PS_MODE_DROP ? -1 : 0;
     const npy_intp n = PyArray_SIZE(rows);
     for (npy_intp i = 0; i < n; i++) {
-        if (i % LISTEN == 0 && PyErr_CheckSignals() < 0) {
+        if (ps_hear(i) < 0) {
             return -1;
         }
         if (row[i] < least || row[i] >= size) {

@@ -23,7 +23,6 @@ enum {
     RELEASE_BYTES = 32 << 10
 };
 static const double LISTEN_SECONDS = 0.02;
-static const double FINISH_SECONDS = 0.5;
 
 typedef struct {
     ps_run *run;
@@ -32,8 +31,8 @@ typedef struct {
     bool has_raised; /* a handler has: its exception waits for the end of the call */
 } ear;
 
-static double
-now(void)
+double
+ps_now(void)
 {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
@@ -52,12 +51,12 @@ static bool
 interrupted(void *argument, bool has_written)
 {
     ear *const listener = argument;
-    const double time = now();
+    const double time = ps_now();
     if (listener->has_raised) {
         return true;
     }
     if (time - listener->heard < LISTEN_SECONDS ||
-        (has_written && time - listener->start < FINISH_SECONDS)) {
+        (has_written && time - listener->start < PS_FINISH_SECONDS)) {
         return false;
     }
     pthread_cleanup_push(leave, listener->run);
@@ -65,7 +64,7 @@ interrupted(void *argument, bool has_written)
     listener->has_raised = PyErr_CheckSignals() != 0;
     listener->thread = PyEval_SaveThread();
     pthread_cleanup_pop(0);
-    listener->heard = now();
+    listener->heard = ps_now();
     return listener->has_raised;
 }
 
@@ -80,7 +79,7 @@ ps_run_op(ps_state *state, ps_op_fn op, void *call, int64_t nbytes)
     if (run.threads < 1) {
         return ps_fail(PS_INTERRUPTED);
     }
-    const double start = now();
+    const double start = ps_now();
     ear listener = {&run, NULL, start, start, false};
     run.interrupted = interrupted;
     run.argument = &listener;
