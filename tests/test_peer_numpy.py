@@ -18,6 +18,9 @@ import pytest
 import pyscatter
 from tests.peers import numpy_adapter
 
+# All ask one child process, which takes half a minute.
+pytestmark = pytest.mark.xdist_group("peer_numpy")
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # Tests that must reach pyscatter, and calls by name: a little below what NumPy has.

@@ -233,13 +233,23 @@ ps_has_memory(PyArrayObject *view, PyArrayObject *whole)
            lies_within(view, (PyArrayObject *)base);
 }
 
+bool
+ps_lies_in_base(PyArrayObject *array)
+{
+    PyObject *const base = PyArray_BASE(array);
+    return base == NULL || !PyArray_Check(base) ||
+           !PyArray_CHKFLAGS((PyArrayObject *)base, NPY_ARRAY_OWNDATA) ||
+           PyArray_SIZE(array) == 0 || lies_within(array, (PyArrayObject *)base);
+}
+
 int
 ps_raise_changed(const char *name)
 {
+    const char *const quote = name != NULL ? "'" : "";
     PyErr_Format(PyExc_RuntimeError,
-                 "'%s' changed during the call (code that an argument runs, or another "
-                 "thread, gave it another shape, dtype or memory)",
-                 name);
+                 "%s%s%s changed during the call (code of an argument, a handler of a "
+                 "signal or another thread gave it another shape, dtype or memory)",
+                 quote, name != NULL ? name : "an array", quote);
     return -1;
 }
 

@@ -43,8 +43,12 @@ bool ps_extents_meet(PyArrayObject *one, PyArrayObject *other);
 /* Is the memory of a view of `whole` still there, which other code may have resized? */
 bool ps_has_memory(PyArrayObject *view, PyArrayObject *whole);
 
+/* The same of an array whose memory another array owns, as far as that can be told. */
+bool ps_lies_in_base(PyArrayObject *array);
+
 /* For what Python code that a call runs (hooks of arguments, signal handlers) or
- * another thread has done to the array called `name`: RuntimeError; returns -1. */
+ * another thread has done to the array called `name`, which may be NULL: RuntimeError;
+ * returns -1. */
 int ps_raise_changed(const char *name);
 
 /* Has the array still elements of this type and size, as when they were examined? 0, or

@@ -24,39 +24,76 @@ ps_plain(PyArrayObject *array)
                    : (PyArrayObject *)PyArray_View(array, NULL, &PyArray_Type);
 }
 
+/* One of the two arrays of a copy, as it was when the copy began: handlers of signals
+ * run between the parts, and may give it other memory. */
+typedef struct {
+    PyArrayObject *array;
+    char *data;
+    npy_intp strides[PS_MAX_DIMS];
+} held_array;
+
 /* A copy on its way. */
 typedef struct {
-    PyArrayObject *out, *array;
+    held_array out, array;
+    int ndim;
+    npy_intp whole[PS_MAX_DIMS]; /* shape */
     npy_intp shape[PS_MAX_DIMS]; /* of the part at hand */
     bool is_private;
     double start;
 } copying;
 
-/* The part of `array` at `data`, as an array that does not own it. */
+static held_array
+held_of(PyArrayObject *array)
+{
+    held_array held = {.array = array, .data = PyArray_BYTES(array)};
+    memcpy(held.strides, PyArray_STRIDES(array),
+           sizeof(npy_intp) * (size_t)PyArray_NDIM(array));
+    return held;
+}
+
+/* An array that shrinks where it lies keeps its pointer, but not its shape. */
+static bool
+is_held(const copying *copy, const held_array *held)
+{
+    PyArrayObject *const array = held->array;
+    return PyArray_BYTES(array) == held->data && PyArray_NDIM(array) == copy->ndim &&
+           PyArray_CompareLists(PyArray_DIMS(array), copy->whole, copy->ndim) &&
+           ps_lies_in_base(array);
+}
+
+static int
+hear_signals(const copying *copy)
+{
+    if (ps_now() - copy->start <= PS_FINISH_SECONDS && !copy->is_private) {
+        return 0;
+    }
+    const int status = PyErr_CheckSignals();
+    return status < 0 || (is_held(copy, &copy->out) && is_held(copy, &copy->array))
+                   ? status
+                   : ps_raise_changed(NULL);
+}
+
+/* The part of an array at `data`, as an array that does not own it. */
 static PyArrayObject *
-part_of(const copying *copy, PyArrayObject *array, char *data)
+part_of(const copying *copy, const held_array *held, char *data)
 {
     PyArray_Descr *const descr =
-            (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(array));
-    return (PyArrayObject *)PyArray_NewFromDescr(
-            &PyArray_Type, descr, PyArray_NDIM(array), copy->shape,
-            PyArray_STRIDES(array), data, NPY_ARRAY_WRITEABLE, NULL);
+            (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(held->array));
+    return (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, descr, copy->ndim,
+                                                 copy->shape, held->strides, data,
+                                                 NPY_ARRAY_WRITEABLE, NULL);
 }
 
 static int
 copy_part(const copying *copy, char *to, char *from)
 {
-    PyArrayObject *const target = part_of(copy, copy->out, to);
+    PyArrayObject *const target = part_of(copy, &copy->out, to);
     PyArrayObject *const source =
-            target != NULL ? part_of(copy, copy->array, from) : NULL;
-    int status = source != NULL ? PyArray_CopyInto(target, source) : -1;
+            target != NULL ? part_of(copy, &copy->array, from) : NULL;
+    const int status = source != NULL ? PyArray_CopyInto(target, source) : -1;
     Py_XDECREF((PyObject *)target);
     Py_XDECREF((PyObject *)source);
-    if (status == 0 &&
-        (ps_now() - copy->start > PS_FINISH_SECONDS || copy->is_private)) {
-        status = PyErr_CheckSignals();
-    }
-    return status;
+    return status == 0 ? hear_signals(copy) : status;
 }
 
 /* Of the axes that can be cut; -1: none. */
@@ -65,8 +102,8 @@ longest_stride(const copying *copy)
 {
     int longest = -1;
     npy_intp best = -1;
-    for (int axis = 0; axis < PyArray_NDIM(copy->out); axis++) {
-        const npy_intp stride = PyArray_STRIDE(copy->out, axis);
+    for (int axis = 0; axis < copy->ndim; axis++) {
+        const npy_intp stride = copy->out.strides[axis];
         const npy_intp length = stride < 0 ? -stride : stride;
         if (copy->shape[axis] > 1 && length > best) {
             longest = axis;
@@ -90,15 +127,15 @@ copy_in_parts(copying *copy, char *to, char *from, int64_t nbytes)
     for (npy_intp at = 0; at < length && status == 0; at += step) {
         const npy_intp n = ps_min(step, length - at);
         copy->shape[axis] = n;
-        status = copy_in_parts(copy, to + at * PyArray_STRIDE(copy->out, axis),
-                               from + at * PyArray_STRIDE(copy->array, axis),
+        status = copy_in_parts(copy, to + at * copy->out.strides[axis],
+                               from + at * copy->array.strides[axis],
                                nbytes / length * n);
     }
     copy->shape[axis] = length;
     return status;
 }
 
-/* `array` at one stretch of its items, as items of bytes that it does not own. */
+/* `array` at one stretch of its items, as a view of items of bytes. */
 static PyArrayObject *
 bytes_of(PyArrayObject *array, ps_span span)
 {
@@ -107,10 +144,15 @@ bytes_of(PyArrayObject *array, ps_span span)
         return NULL;
     }
     PyDataType_SET_ELSIZE(descr, span.n);
-    return (PyArrayObject *)PyArray_NewFromDescr(
+    PyArrayObject *const view = (PyArrayObject *)PyArray_NewFromDescr(
             &PyArray_Type, descr, PyArray_NDIM(array), PyArray_DIMS(array),
             PyArray_STRIDES(array), PyArray_BYTES(array) + span.first,
             NPY_ARRAY_WRITEABLE, NULL);
+    if (view != NULL && PyArray_SetBaseObject(view, Py_NewRef((PyObject *)array)) < 0) {
+        Py_DECREF((PyObject *)view);
+        return NULL;
+    }
+    return view;
 }
 
 /* Records of one type, stretch by stretch of what their fields fill: NumPy 2.5 copies
@@ -157,10 +199,14 @@ ps_copy_into(PyArrayObject *out, PyArrayObject *array, bool is_private)
         !PyArray_ISWRITEABLE(out) || ps_extents_meet(out, array)) {
         return PyArray_CopyInto(out, array);
     }
-    copying copy = {
-            .out = out, .array = array, .is_private = is_private, .start = ps_now()};
-    memcpy(copy.shape, PyArray_DIMS(out), sizeof(npy_intp) * (size_t)PyArray_NDIM(out));
-    return copy_in_parts(&copy, PyArray_BYTES(out), PyArray_BYTES(array), nbytes);
+    copying copy = {.out = held_of(out),
+                    .array = held_of(array),
+                    .ndim = PyArray_NDIM(out),
+                    .is_private = is_private,
+                    .start = ps_now()};
+    memcpy(copy.whole, PyArray_DIMS(out), sizeof(npy_intp) * (size_t)copy.ndim);
+    memcpy(copy.shape, copy.whole, sizeof(npy_intp) * (size_t)copy.ndim);
+    return copy_in_parts(&copy, copy.out.data, copy.array.data, nbytes);
 }
 
 /* `copy`, filled with the elements of `array`; NULL for NULL, or when that fails. */
