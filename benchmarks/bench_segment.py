@@ -36,7 +36,7 @@ def ragged(length, width):
             "np.add.reduceat": Way(partial(np.add.reduceat, values, offsets[:-1])),
             OURS: Way(partial(ps.segment_reduce, values, offsets=offsets)),
         }
-        return Problem("ragged", values, offsets, values, ways)
+        return Problem("ragged", values, offsets, values, ways, same_order=False)
 
     return Workload(f"segment sums, {length} rows of {width}", build)
 
@@ -54,7 +54,7 @@ def bag(size=MILLION, width=64, length=20):
 
         ours = partial(ps.segment_reduce, table, offsets=offsets, gather=ids)
         ways = {"np.take, np.add.reduceat": Way(by_take), OURS: Way(ours)}
-        return Problem("bag", table, ids, table, ways)
+        return Problem("bag", table, ids, table, ways, same_order=False)
 
     return Workload(f"embedding bag, {length} rows of {width}", build)
 
@@ -96,7 +96,7 @@ def by_id(op, twin):
             ),
             OURS: Way(partial(ps.segment_reduce, values, ids, 1000, op=op)),
         }
-        return Problem("by id", values, ids, values, ways)
+        return Problem("by id", values, ids, values, ways, op in ("sum", "max"))
 
     return Workload(f"group {op}, 500,000 into 1,000", build)
 

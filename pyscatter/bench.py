@@ -46,6 +46,7 @@ class Problem(NamedTuple):
     index: np.ndarray | tuple
     values: np.ndarray | None
     ways: dict[str, Way]
+    same_order: bool = True  # do the oracle and pyscatter add in one order?
 
 
 class Workload(NamedTuple):
@@ -314,7 +315,7 @@ WORKLOADS = (
 def check(problem):
     """Run every way once; return the first one's answer, which all must give.
 
-    pyscatter must give its very bits: both add in index order. Other ways may round
+    pyscatter must give its very bits where both add in one order. Other ways may round
     differently. Ways update their targets, so a problem can be checked only once, and
     before it is timed. AssertionError where answers differ.
     """
@@ -322,10 +323,10 @@ def check(problem):
     expected = np.array(oracle.result())
     for name, way in others:
         got = np.asarray(way.result())
-        if name == OURS:
+        if name == OURS and problem.same_order:
             same = got.dtype == expected.dtype and np.array_equal(got, expected)
         else:
-            same = np.allclose(got, expected, rtol=1e-3)
+            same = np.allclose(got, expected, rtol=1e-3, atol=1e-3)
         if not same:
             raise AssertionError(f"{name} and {first} disagree ({problem.kind})")
     return expected
