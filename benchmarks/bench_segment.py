@@ -87,14 +87,16 @@ def by_id(op, twin):
     """One statistic of 500,000 numbers in 1,000 groups, in any order."""
 
     def build(scale):
-        ids = draw(scaled(MILLION // 2, scale), 1000)
-        ids[:1000] = np.arange(1000)  # no group is empty
-        values = rng().random(len(ids))
+        n = scaled(MILLION // 2, scale)
+        size = min(n, 1000)
+        ids = draw(n, size)
+        ids[:size] = np.arange(size)  # no group is empty
+        values = rng().random(n)
         ways = {
             "np.maximum.at" if op == "max" else "np.bincount": Way(
-                partial(twin, ids, values, 1000)
+                partial(twin, ids, values, size)
             ),
-            OURS: Way(partial(ps.segment_reduce, values, ids, 1000, op=op)),
+            OURS: Way(partial(ps.segment_reduce, values, ids, size, op=op)),
         }
         return Problem("by id", values, ids, values, ways, op in ("sum", "max"))
 

@@ -126,9 +126,13 @@ WORKLOADS = (
 
 
 def sweep_rows():
-    """Every op and dtype that kernels() lists and NumPy has."""
-    rows = harness.kernel_rows("where")
-    return [row for row in rows if harness.numpy_dtype(row[1]) is not None]
+    """Every op and dtype that kernels() lists and NumPy has, but orders of complex."""
+    return [
+        (op, dtype)
+        for op, dtype in harness.kernel_rows("where")
+        if harness.numpy_dtype(dtype) is not None
+        and not (dtype in ("c64", "c128") and op in ("min", "max", "fmin", "fmax"))
+    ]
 
 
 def sweep_problem(op, dtype, n, width):

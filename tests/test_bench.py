@@ -5,11 +5,15 @@ and the tables and the gate say what was measured. Nothing here looks at a clock
 import numpy as np
 import pytest
 
+import pyscatter as ps
 from benchmarks import (
     bench_gather,
     bench_nonzero,
     bench_plan,
     bench_scatter,
+    bench_segment,
+    bench_tiny,
+    bench_where,
     gate,
     harness,
     report,
@@ -22,6 +26,8 @@ SUITES = (
     bench_gather.SUITE,
     bench_nonzero.SUITE,
     bench_plan.SUITE,
+    bench_segment.SUITE,
+    bench_where.SUITE,
 )
 SUITE_WORKLOADS = [w for suite in SUITES for w in suite.workloads]
 TINY = 300
@@ -40,6 +46,23 @@ def record(name, numpy_ms, ours_ms):
         "best": "np.take",
         "best_ratio": numpy_ms / ours_ms,
     }
+
+
+# ---------------------------------------------------------------- ten elements
+
+
+def test_every_public_function_has_a_row_of_ten_elements():
+    settings = {"get_num_threads", "num_threads", "set_num_threads", "show_config"}
+    assert {row.function for row in bench_tiny.ROWS} == set(ps.__all__) - settings
+    assert len({row.name for row in bench_tiny.ROWS}) == len(bench_tiny.ROWS)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("row", bench_tiny.ROWS, ids=lambda row: row.name)
+def test_calls_of_ten_elements_run(row):
+    row.ours()
+    if row.twin is not None:
+        row.twin()
 
 
 # ---------------------------------------------------------------- answers
