@@ -83,3 +83,18 @@ def test_only_what_changed_is_compiled(tree):
     assert run(tree, *show) == "5\n"
     assert build(tree) == other
     assert run(tree, *show) == "3\n"
+
+
+@pytest.mark.slow
+def test_symbols_are_for_developers(tree):
+    for options, expected in (
+        (["--inplace"], True),
+        (["--build-lib", "with"], False),
+        (["--debug", "--build-lib", "with"], True),
+    ):
+        run(tree, "setup.py", "-q", "build_ext", *options)
+        [extension] = tree.glob(
+            "pyscatter/*.so" if len(options) == 1 else "with/*/*.so"
+        )
+        names = (b".symtab", b".debug_line")
+        assert [name in extension.read_bytes() for name in names] == [expected] * 2

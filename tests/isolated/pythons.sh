@@ -94,7 +94,7 @@ while read -r python; do
     if make_new "$rooms/newest-$version" "$python"; then
         copy_tree "$rooms/newest-$version-tree"
         PYSCATTER_WERROR=1 "$rooms/newest-$version/bin/python" setup.py -q build_ext \
-            --build-lib "$rooms/newest-$version-tree"
+            --debug --build-lib "$rooms/newest-$version-tree"
         runs+=("newest-$version")
         break
     fi
