@@ -29,6 +29,16 @@ def argwhere(
     size: SupportsIndex | None = None,
     fill_value: SupportsIndex = 0,
 ) -> np.ndarray: ...
+def bincount(
+    x: ArrayLike,
+    weights: ArrayLike | None = None,
+    minlength: SupportsIndex = 0,
+    *,
+    axis: SupportsIndex | None = None,
+    where: ArrayLike | None = None,
+    dtype: DTypeLike | None = None,
+    out: np.ndarray | None = None,
+) -> np.ndarray: ...
 def bitwise_and_at(
     a: np.ndarray,
     indices: ArrayLike | tuple[Any, ...],
@@ -254,6 +264,64 @@ def scatter_where(
     casting: Casting = "same_kind",
     out: np.ndarray | None = None,
 ) -> np.ndarray: ...
+def segment_max(
+    values: ArrayLike,
+    ids: ArrayLike | Plan | None = None,
+    num_segments: SupportsIndex | None = None,
+    **options: Any,
+) -> Any: ...
+def segment_mean(
+    values: ArrayLike,
+    ids: ArrayLike | Plan | None = None,
+    num_segments: SupportsIndex | None = None,
+    **options: Any,
+) -> Any: ...
+def segment_min(
+    values: ArrayLike,
+    ids: ArrayLike | Plan | None = None,
+    num_segments: SupportsIndex | None = None,
+    **options: Any,
+) -> Any: ...
+def segment_prod(
+    values: ArrayLike,
+    ids: ArrayLike | Plan | None = None,
+    num_segments: SupportsIndex | None = None,
+    **options: Any,
+) -> Any: ...
+def segment_reduce(
+    values: ArrayLike | None,
+    ids: ArrayLike | Plan | None = None,
+    num_segments: SupportsIndex | None = None,
+    *,
+    offsets: ArrayLike | None = None,
+    starts: ArrayLike | None = None,
+    stops: ArrayLike | None = None,
+    lengths: ArrayLike | None = None,
+    gather: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    axis: SupportsIndex | None = ...,
+    batch_dims: SupportsIndex = 0,
+    op: Any = "add",
+    q: ArrayLike | None = None,
+    ddof: float = 0,
+    initial: Any = None,
+    fill_value: Any = None,
+    where: ArrayLike | None = None,
+    skipna: bool = False,
+    mode: Mode = "raise",
+    return_arg: bool = False,
+    return_counts: bool = False,
+    assume_sorted: bool = False,
+    dtype: DTypeLike | None = None,
+    compensated: bool = False,
+    out: np.ndarray | tuple[np.ndarray, ...] | None = None,
+) -> Any: ...
+def segment_sum(
+    values: ArrayLike,
+    ids: ArrayLike | Plan | None = None,
+    num_segments: SupportsIndex | None = None,
+    **options: Any,
+) -> Any: ...
 def subtract_at(
     a: np.ndarray,
     indices: ArrayLike | tuple[Any, ...],

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from pyscatter import _core
+from pyscatter._refusals import index_trouble
 from pyscatter._values import as_plain
 
 MODES = ("raise", "drop", "clip", "wrap")
@@ -24,10 +25,7 @@ def as_integers(array, name):
         result = result.astype(np.intp)
     if result.dtype.kind in "iu":
         return result
-    advice = " (use .astype(np.intp) if the values are whole)"
-    if result.dtype.kind == "b":
-        advice = " (a mask goes through where=)"
-    raise TypeError(f"'{name}' has dtype {result.dtype}; expected integers{advice}")
+    raise TypeError(f"'{name}' {index_trouble(array, result)}")
 
 
 def as_mask(where):
@@ -40,7 +38,7 @@ def as_mask(where):
 
 def as_size(number, name):
     """Return a number of segments, or the like, as an int."""
-    if isinstance(number, (bool, np.bool_, np.ndarray)):
+    if isinstance(number, (bool, np.bool_)) or np.ndim(number):
         raise TypeError(
             f"'{name}' must be an integer, not {type(number).__name__} {number!r}"
         )
@@ -90,9 +88,11 @@ def check_batch(batch_dims, shape, index_shape, name):
 def raise_out_of_bounds(index, bad, size, name):
     """Raise the IndexError of the first entry that is bad."""
     position = int(np.argmax(bad))
+    value = int(index.reshape(-1)[position])
+    hint = '; mode="drop" leaves such ids out' if value < 0 and name == "ids" else ""
     raise IndexError(
-        f"index {int(index.reshape(-1)[position])} is out of bounds for axis 0 with "
-        f"size {size} (position {position} of {index.size} in '{name}')"
+        f"index {value} is out of bounds for axis 0 with size {size} (position "
+        f"{position} of {index.size} in '{name}'{hint})"
     )
 
 
@@ -228,8 +228,10 @@ def check_lengths(lengths, n):
         _raise_entry("lengths", lengths, lengths < 0, "lengths must not be negative")
     may_overflow = lengths.size and int(lengths.max()) * lengths.size >= LIMIT
     total = sum(lengths.tolist()) if may_overflow else int(lengths.sum())
-    if total >= LIMIT or (n is not None and total != n):
+    if n is not None and total != n:
         raise ValueError(f"lengths sum to {total}; expected {n}, the number of entries")
+    if total >= LIMIT:
+        raise ValueError(f"lengths sum to {total}, which does not fit in 64 bits")
     offsets = np.zeros(lengths.size + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:], dtype=np.int64)
     return offsets

@@ -74,7 +74,11 @@ def normal_form(values, address, where=None, weights=None, skipna=False):
     check_mode(address.mode)
     _check_one(address)
     values = None if values is None else as_plain(values, "values")
-    ids, gather = _index_of(address.ids, "ids"), _index_of(address.gather, "gather")
+    ids, gather = address.ids, address.gather
+    if ids is not None and not is_plan(ids):
+        ids = as_integers(ids, "ids")
+    if gather is not None:
+        gather = as_integers(gather, "gather")
     if address.axis is None:
         address = address._replace(axis=0)
         values, ids, where = _flattened(values, ids, where, address)
@@ -131,10 +135,6 @@ def _check_one(address):
         raise TypeError(f"exactly one of {', '.join(ways)} is needed; got {found}")
     if address.ids is None and address.assume_sorted:
         raise TypeError("assume_sorted goes with ids")
-
-
-def _index_of(index, name):
-    return index if index is None or is_plan(index) else as_integers(index, name)
 
 
 def _full_shape(values, address, ids, gather):

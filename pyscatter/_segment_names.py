@@ -10,6 +10,7 @@ ORDER = ("min", "max", "fmin", "fmax")
 PICKS = ("first", "last")
 ARGS = ("argmin", "argmax")
 BITS = ("and", "or", "xor")
+WIDE = ("mean", "var", "std")
 MOMENTS = ("mean", "var", "std", "median", "quantile")
 OPS = (
     *(*SUMS, *ORDER, *BITS, *MOMENTS, *PICKS, *ARGS),
@@ -24,12 +25,6 @@ ALIASES = {
     "amax": "max",
     "maximum": "max",
 }
-# What a primitive gives as it is, or nearly.
-PRIMITIVE = frozenset(
-    name
-    for name in (*OPS, *ALIASES)
-    if ALIASES.get(name, name) in (*SUMS, *ORDER, "mean")
-)
 UFUNCS = {
     np.add: "add",
     np.multiply: "mul",
@@ -84,7 +79,7 @@ def dtypes_of(op, given, weights, dtype):
     if weights is not None:
         given = np.result_type(given, weights)
     result = result_dtype(op, given, dtype)
-    return result, accumulator_of(op, given, result)
+    return result, accumulator_of(op, given, result, dtype is not None)
 
 
 def result_dtype(op, given, dtype):
@@ -124,12 +119,19 @@ def _natural_dtype(op, given):
     return given
 
 
-def accumulator_of(op, given, result):
-    """Return the dtype that is computed in: float32 for half types."""
+def accumulator_of(op, given, result, is_named):
+    """Return the dtype that is computed in: float32 for half types.
+
+    Means and variances are sums of many, which float32 would lose; a dtype that the
+    caller names wins over that.
+    """
     if op in ("count", "any", "all", *ARGS, *PICKS):
         return given
     if op in ORDER and result == given:
         return given
+    kept = half_or(result, np.float32)
+    if op in WIDE and not is_named and kept.kind in "fc":
+        kept = np.result_type(kept, np.float64)
     if op in ("var", "std") and given.kind == "c":
-        return np.result_type(result, np.complex64)
-    return half_or(result, np.float32)
+        return np.result_type(kept, np.complex64)
+    return kept

@@ -10,28 +10,13 @@ from typing import NamedTuple
 import numpy as np
 
 from pyscatter import _core
-from pyscatter._segment_checks import (
-    as_scalar,
-    as_size,
-    check_bounds,
-    check_offsets,
-    check_product,
-    open_offsets,
-    size_from,
-)
-from pyscatter._segment_folds import (
-    find_ids,
-    is_missing,
-    reduce_ids,
-    reduce_ranges,
-)
+from pyscatter._segment_checks import as_scalar, check_bounds
+from pyscatter._segment_folds import find_ids, is_missing, reduce_ids
 from pyscatter._segment_form import normal_form
 from pyscatter._segment_names import (
-    ALIASES,
     MOMENTS,
     ORDER,
     PICKS,
-    PRIMITIVE,
     casts,
     dtypes_of,
     op_name,
@@ -39,7 +24,6 @@ from pyscatter._segment_names import (
 from pyscatter._segment_sort import missing_of, order_statistic
 from pyscatter._segment_sums import (
     Request,
-    divided,
     fold_ranges,
     logsumexp,
     mean,
@@ -47,7 +31,7 @@ from pyscatter._segment_sums import (
     total,
     var,
 )
-from pyscatter._segments import count_ids
+from pyscatter._segments import Address
 
 # --- one winner -----------------------------------------------------------------------
 
@@ -216,60 +200,53 @@ OPS = {
 # --- running --------------------------------------------------------------------------
 
 
-def short_way(values, ids, num_segments, offsets, op):
-    """Return the result of a call without options, or None: see `reduce` then.
-
-    The commonest calls need none of the bookkeeping: an array, a vector of ids or
-    offsets, and an op that is a primitive, or the mean.
-    """
-    index = ids if offsets is None else offsets
-    is_plain = (
-        type(op) is str
-        and op in PRIMITIVE
-        and type(values) is type(index) is np.ndarray
-        and values.ndim > 0
-        and index.ndim == 1
-        and index.dtype.kind in "iu"
-        and (len(index) == len(values) if offsets is None else ids is None)
+# The signature is that of segment_reduce, whose binding calls this where it has no way
+# of its own.
+def reduce_in_python(
+    values=None,
+    ids=None,
+    num_segments=None,
+    *,
+    offsets=None,
+    starts=None,
+    stops=None,
+    lengths=None,
+    gather=None,
+    weights=None,
+    axis=...,
+    batch_dims=0,
+    op="add",
+    q=None,
+    ddof=0,
+    initial=None,
+    fill_value=None,
+    where=None,
+    skipna=False,
+    mode="raise",
+    return_arg=False,
+    return_counts=False,
+    assume_sorted=False,
+    dtype=None,
+    compensated=False,
+    out=None,
+):
+    """Return what segment_reduce does, whatever its options, or raise its error."""
+    address = Address(
+        *(ids, num_segments, offsets, starts, stops, lengths, gather, axis, batch_dims),
+        *(mode, assume_sorted),
     )
-    if not is_plain or (offsets is not None and num_segments is not None):
-        return None
-    op = ALIASES.get(op, op)
-    dtype, accumulator = dtypes_of(op, values.dtype, None, None)
-    if dtype != accumulator:
-        return None  # the last cast may overflow, and has to be silent
-    fold = "add" if op == "mean" else op
-    if offsets is None:
-        size = _checked_size(values, ids, num_segments)
-        result = reduce_ids(values, ids, size, fold, dtype=dtype)
-    else:
-        starts, stops, result = _short_ranges(values, offsets, fold, dtype)
-    if op == "mean":
-        n = len(values)
-        counts = count_ids(n, ids, size) if offsets is None else stops - starts
-        result = divided(result, counts.reshape(-1, *(1,) * (values.ndim - 1)))
-    return result
-
-
-def _short_ranges(values, offsets, op, dtype):
-    """Return (starts, stops, result) of ranges that offsets say."""
-    ends = open_offsets(offsets, len(values))
-    starts, stops = ends[:-1], ends[1:]
-    try:
-        return starts, stops, reduce_ranges(values, starts, stops, op, dtype=dtype)
-    except RuntimeError:
-        check_offsets(offsets, len(values))  # says which number is bad
-        raise
-
-
-def _checked_size(values, ids, num_segments):
-    """Return the number of segments, of which a result can have so many."""
-    if num_segments is None:
-        size = size_from(ids, None)
-    else:
-        size = as_size(num_segments, "num_segments")
-    check_product(size, values.shape[1:])
-    return size
+    choice = where, weights, skipna
+    ways = Options(q, ddof, initial, fill_value, return_arg, dtype, compensated)
+    results, args, counts = reduce(values, address, choice, op, ways)
+    is_many = isinstance(op, tuple)
+    if out is not None:
+        results = write_out(out, results, is_many)
+    parts = [results if is_many else results[0]]
+    if return_arg:
+        parts.append(args if is_many else args[0])
+    if return_counts:
+        parts.append(counts())
+    return parts[0] if len(parts) == 1 else tuple(parts)
 
 
 class Options(NamedTuple):
@@ -333,7 +310,8 @@ def _check_options(op, options, has_weights):
         raise TypeError("initial= and fill_value= exclude each other")
     if options.return_arg and op not in (*ORDER, *PICKS):
         raise TypeError(f"return_arg= goes with {', '.join(ORDER + PICKS)}, not {op!r}")
-    if not isinstance(options.ddof, (int, float, np.integer, np.floating)):
+    ddof = np.asarray(options.ddof)
+    if ddof.ndim or ddof.dtype.kind not in "biuf":
         raise TypeError(f"'ddof' must be a real number, not {options.ddof!r}")
     if op == "quantile" and q is None:
         raise TypeError("op='quantile' needs q=, numbers from 0 to 1")
@@ -350,6 +328,14 @@ def _check_levels(q):
         raise ValueError(
             f"q is {q!r}; expected a number from 0 to 1, or a list of them"
         )
+
+
+def _share_memory(one, other):
+    """Do two arrays share a byte? Also where that is too hard to tell."""
+    try:
+        return np.shares_memory(one, other, max_work=1000)
+    except np.exceptions.TooHardError:
+        return True
 
 
 @np.errstate(all="ignore")
@@ -370,6 +356,9 @@ def write_out(out, results, is_many):
                 f"dtype {target.dtype}"
             )
         _core.scatter_where(target, False, target, out=target)
+    for i, target in enumerate(outs):
+        if any(_share_memory(target, other) for other in outs[:i]):
+            raise ValueError(f"out holds the same memory twice (item {i})")
     for target, result in zip(outs, results, strict=True):
         _core.scatter_where(target, True, result, casting="unsafe", out=target)
     return outs

@@ -22,6 +22,8 @@ from pyscatter._segment_folds import (
     reduce_ranges,
 )
 
+LANES = 16  # of a block, in which entries meet by halves
+
 
 class Request(NamedTuple):
     """One reduction as the caller asks for it."""
@@ -102,6 +104,8 @@ def _total_of_ranges(seg, request, op, start):
 def _total_of_some(seg, request, op, start):
     """Entries left out keep their lane, and change no bit."""
     dtype = request.accumulator
+    if op == "mul" and dtype.kind == "c":
+        return _product_of_some(seg, dtype, start)
     mask = seg.where.reshape(
         *seg.where.shape, *(1,) * (seg.values.ndim - seg.where.ndim)
     )
@@ -111,6 +115,52 @@ def _total_of_some(seg, request, op, start):
     if start is None:
         np.copyto(result, identity(op, dtype), where=seg.row_counts() == 0)
     return result
+
+
+def _product_of_some(seg, dtype, start):
+    """Multiply complex entries, which nothing is neutral for, without some."""
+    packed = seg.packed()
+    values, owner = packed.values.astype(dtype), packed.ids
+    if not seg.has_wide_rows():
+        values, owner = _products_of_blocks(seg, packed, values)
+    return seg.shaped(_products(values, owner, packed.size, start))
+
+
+def _products(values, ids, size, start=None):
+    """Multiply values by their ids, from `start` on, or from the first of each."""
+    one = values.dtype.type(1)
+    target = np.full((size, *values.shape[1:]), one if start is None else start)
+    others = None
+    if start is None:
+        firsts = np.full(size, -1)
+        _core.scatter(firsts, ids, np.arange(len(ids)), op="first", out=firsts)
+        firsts = firsts[firsts >= 0]
+        target[ids[firsts]] = values[firsts]
+        others = np.ones(len(values), bool)
+        others[firsts] = False
+    return _core.scatter(target, ids, values, 0, op="mul", where=others, out=target)
+
+
+def _products_of_blocks(seg, packed, values):
+    """Return the products of blocks that hold entries, by lanes, and their owners."""
+    columns = packed.size // max(1, seg.size)
+    starts = np.repeat(seg.starts, columns)
+    counts = -(-np.repeat(seg.stops - seg.starts, columns) // BLOCK)
+    entries = np.arange(packed.n) if packed.positions is None else packed.positions
+    rank = entries - starts[packed.ids]
+    block = (np.cumsum(counts) - counts)[packed.ids] + rank // BLOCK
+    lane = LANES * block + rank % LANES
+    size = int(counts.sum()) * LANES
+    lanes = _products(values, lane, size).reshape(-1, LANES, *values.shape[1:])
+    live = (np.bincount(lane, minlength=size) > 0).reshape(-1, LANES)
+    for half in (8, 4, 2, 1):
+        low, high = live[:, :half], live[:, half : 2 * half]
+        other = lanes[:, half : 2 * half]
+        lanes = _core.scatter_where(lanes[:, :half], low & high, other, op="mul")
+        lanes = _core.scatter_where(lanes, high & ~low, other)
+        live = low | high
+    owner = np.repeat(np.arange(len(counts)), counts)
+    return lanes[live[:, 0], 0], owner[live[:, 0]]
 
 
 def fold_ranges(seg, op, dtype, compensated=False):

@@ -264,7 +264,7 @@ def is_plan(ids):
 
 def plan_ids(plan):
     """Return the ids that a plan holds, -1 for those that it drops."""
-    if plan.has_negative:
+    if plan.has_negative and plan.mode == "raise":
         raise IndexError("the plan holds negative indices, which are no segment ids")
     return _core.plan_index(plan)
 

@@ -1,11 +1,14 @@
-"""The counting of numbers under NumPy's name, with more axes, dtypes and `out`."""
+"""The counting of numbers under NumPy's name, with more axes, dtypes and `out`.
 
-from pyscatter import _counts
+A C function, to which this module gives its text.
+"""
 
+from pyscatter._core import bincount
+from pyscatter._docs import document
 
-def bincount(
-    x, weights=None, minlength=0, *, axis=None, where=None, dtype=None, out=None
-):
+document(
+    bincount,
+    "(x, weights=None, minlength=0, *, axis=None, where=None, dtype=None, out=None)",
     """
     Count how often each number occurs, or add up the weights of its occurrences.
 
@@ -77,5 +80,5 @@ def bincount(
     >>> ps.bincount([0, 1, 1], [[1.0, 0.5], [2.0, 0.5], [4.0, 0.5]])
     array([[1. , 0.5],
            [6. , 1. ]])
-    """
-    return _counts.bincount(x, weights, minlength, axis, where, dtype, out)
+    """,
+)

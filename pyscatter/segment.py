@@ -1,44 +1,28 @@
 """The segment family: entries of an axis in groups, each reduced to one value.
 
 Segments are said by ids, by offsets, by starts and stops, or by lengths.
-`segment_reduce` has every option; `segment_sum` and its sisters are names for it. What
-gives each entry something back is in segment_entries.py.
+`segment_reduce` has every option; `segment_sum` and its sisters are names for it. The
+functions are C functions; this module gives them their text. What gives each entry
+something back is in segment_entries.py.
 """
 
-from pyscatter._docs import documented
-from pyscatter._segment_ops import Options, reduce, short_way, write_out
-from pyscatter._segments import Address
+from pyscatter._core import (
+    segment_max,
+    segment_mean,
+    segment_min,
+    segment_prod,
+    segment_reduce,
+    segment_sum,
+)
+from pyscatter._docs import document
 
-
-# The signature is that of the documentation; the body only hands its parts on.
-def segment_reduce(
-    values,
-    ids=None,
-    num_segments=None,
-    *,
-    offsets=None,
-    starts=None,
-    stops=None,
-    lengths=None,
-    gather=None,
-    weights=None,
-    axis=...,
-    batch_dims=0,
-    op="add",
-    q=None,
-    ddof=0,
-    initial=None,
-    fill_value=None,
-    where=None,
-    skipna=False,
-    mode="raise",
-    return_arg=False,
-    return_counts=False,
-    assume_sorted=False,
-    dtype=None,
-    compensated=False,
-    out=None,
-):
+document(
+    segment_reduce,
+    "(values, ids=None, num_segments=None, *, offsets=None, starts=None, stops=None, "
+    "lengths=None, gather=None, weights=None, axis=..., batch_dims=0, op='add', "
+    "q=None, ddof=0, initial=None, fill_value=None, where=None, skipna=False, "
+    "mode='raise', return_arg=False, return_counts=False, assume_sorted=False, "
+    "dtype=None, compensated=False, out=None)",
     """
     Reduce each segment of an axis to one value.
 
@@ -173,40 +157,14 @@ def segment_reduce(
     array([2.33333333, 4.66666667])
     >>> ps.segment_reduce(values, [0, 1, 0, 1], op=("min", "max"), return_arg=True)
     ((array([1., 2.]), array([4., 8.])), (array([0, 1]), array([2, 3])))
-    """
-    has_options = not (
-        starts is stops is lengths is gather is weights is q is initial is None
-        and fill_value is where is dtype is out is None
-        and axis is ...
-        and mode == "raise"
-        and not (skipna or return_arg or return_counts or assume_sorted or compensated)
-        and type(batch_dims) is type(ddof) is int
-        and batch_dims == ddof == 0
-    )
-    if not has_options:
-        result = short_way(values, ids, num_segments, offsets, op)
-        if result is not None:
-            return result
-    address = Address(
-        *(ids, num_segments, offsets, starts, stops, lengths, gather, axis, batch_dims),
-        *(mode, assume_sorted),
-    )
-    choice = where, weights, skipna
-    ways = Options(q, ddof, initial, fill_value, return_arg, dtype, compensated)
-    results, args, counts = reduce(values, address, choice, op, ways)
-    is_many = isinstance(op, tuple)
-    if out is not None:
-        results = write_out(out, results, is_many)
-    parts = [results if is_many else results[0]]
-    if return_arg:
-        parts.append(args if is_many else args[0])
-    if return_counts:
-        parts.append(counts())
-    return parts[0] if len(parts) == 1 else tuple(parts)
+    """,
+)
 
+NAMED = "(values, ids=None, num_segments=None, **options)"
 
-@documented
-def segment_sum(values, ids=None, num_segments=None, **options):
+document(
+    segment_sum,
+    NAMED,
     """
     Add up each segment of an axis.
 
@@ -217,12 +175,12 @@ def segment_sum(values, ids=None, num_segments=None, **options):
     >>> import pyscatter as ps
     >>> ps.segment_sum([1.0, 2.0, 4.0], [0, 2, 0])
     array([5., 0., 2.])
-    """
-    return segment_reduce(values, ids, num_segments, op="add", **options)
+    """,
+)
 
-
-@documented
-def segment_mean(values, ids=None, num_segments=None, **options):
+document(
+    segment_mean,
+    NAMED,
     """
     Average each segment of an axis; NaN where it is empty.
 
@@ -233,12 +191,12 @@ def segment_mean(values, ids=None, num_segments=None, **options):
     >>> import pyscatter as ps
     >>> ps.segment_mean([1.0, 2.0, 4.0], [0, 2, 0])
     array([2.5, nan, 2. ])
-    """
-    return segment_reduce(values, ids, num_segments, op="mean", **options)
+    """,
+)
 
-
-@documented
-def segment_min(values, ids=None, num_segments=None, **options):
+document(
+    segment_min,
+    NAMED,
     """
     Find the least element of each segment of an axis.
 
@@ -249,12 +207,12 @@ def segment_min(values, ids=None, num_segments=None, **options):
     >>> import pyscatter as ps
     >>> ps.segment_min([4.0, 2.0, 1.0], [0, 2, 0])
     array([ 1., inf,  2.])
-    """
-    return segment_reduce(values, ids, num_segments, op="min", **options)
+    """,
+)
 
-
-@documented
-def segment_max(values, ids=None, num_segments=None, **options):
+document(
+    segment_max,
+    NAMED,
     """
     Find the greatest element of each segment of an axis.
 
@@ -265,12 +223,12 @@ def segment_max(values, ids=None, num_segments=None, **options):
     >>> import pyscatter as ps
     >>> ps.segment_max([4.0, 2.0, 1.0], [0, 2, 0], fill_value=0)
     array([4., 0., 2.])
-    """
-    return segment_reduce(values, ids, num_segments, op="max", **options)
+    """,
+)
 
-
-@documented
-def segment_prod(values, ids=None, num_segments=None, **options):
+document(
+    segment_prod,
+    NAMED,
     """
     Multiply the elements of each segment of an axis.
 
@@ -281,5 +239,5 @@ def segment_prod(values, ids=None, num_segments=None, **options):
     >>> import pyscatter as ps
     >>> ps.segment_prod([4.0, 2.0, 0.5], [0, 2, 0])
     array([2., 1., 2.])
-    """
-    return segment_reduce(values, ids, num_segments, op="mul", **options)
+    """,
+)

@@ -80,9 +80,14 @@ def test_stub_has_the_parameters_of_the_module(name):
         return  # a hook, called by position; newer Pythons make up a name
     found = [(a.arg, "positional") for a in args.args]
     found += [(a.arg, "keyword") for a in args.kwonlyargs]
+    found += [(args.kwarg.arg, "rest")] if args.kwarg else []
     given = [*args.defaults, *args.kw_defaults]
     defaults = [None if d is None else repr(ast.literal_eval(d)) for d in given]
     parameters = list(inspect.signature(function).parameters.values())
-    kinds = {inspect.Parameter.KEYWORD_ONLY: "keyword"}
+    kinds = {
+        inspect.Parameter.KEYWORD_ONLY: "keyword",
+        inspect.Parameter.VAR_KEYWORD: "rest",
+    }
     assert found == [(p.name, kinds.get(p.kind, "positional")) for p in parameters]
+    parameters = [p for p in parameters if p.kind is not p.VAR_KEYWORD]
     assert defaults == [default_of(p) for p in parameters][-len(given) :] or not given

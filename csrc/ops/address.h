@@ -42,8 +42,7 @@ bool ps_address_is_plain(const ps_address *address, int64_t step);
  * strides to keep in step (values), or NULL. */
 void ps_address_merge(ps_address *address, int64_t *extra_strides);
 
-/* Check every index that takes part, without writing anything. */
-ps_status ps_address_check(const ps_address *address, ps_run *run);
+/* ps_address_check, which ops.h declares, checks every index that takes part. */
 
 /* The pairs of entries [first, first + n), n <= room->capacity, in order; source
  * numbers count from 0 at `first`. */

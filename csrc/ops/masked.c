@@ -18,6 +18,7 @@
 #include "ops/mask.h"
 #include "ops/operand.h"
 #include "ops/run.h"
+#include "ops/finish.h"
 #include "ops/stage.h"
 #include "ops/values.h"
 

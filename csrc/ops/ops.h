@@ -126,6 +126,14 @@ typedef struct {
     bool is_private;  /* out is fresh: it may be filled while indices are checked */
 } ps_gather_call;
 
+/* One more than the largest number among the entries of an address of one index, 0
+ * where there is none; negatives are ignored. Size, step and mode of the address are
+ * set here. PS_TOO_LARGE: a number that does not fit in 64 bits. */
+typedef struct {
+    ps_address address;
+    int64_t top;
+} ps_top_call;
+
 /* How a call runs: threads, and the caller's ear for signals. */
 typedef struct {
     int threads;
@@ -147,6 +155,11 @@ ps_status ps_has_zero_divisor(ps_scatter_call *call, ps_run *run, bool *has_zero
 /* The largest magnitude, infinities aside, among the values that take part, which are
  * f64 or c128; checks indices first. */
 ps_status ps_find_largest(ps_scatter_call *call, ps_run *run, double *largest);
+
+ps_status ps_find_top(ps_top_call *call, ps_run *run);
+
+/* Are all entries of an address in bounds? */
+ps_status ps_address_check(const ps_address *address, ps_run *run);
 
 ps_status ps_gather(ps_gather_call *call, ps_run *run);
 
@@ -231,7 +244,8 @@ ps_status ps_count_nonzero(ps_count_call *call, ps_run *run);
  * values, or of the rows of them that `gather` lists, in the order that segment.tmpl.h
  * fixes. Index arrays have one axis, native order, and are checked as they are read: a
  * run that leaves [0, n_entries] or decreases and a row that does not exist are
- * PS_INDEX_BAD, without more; the caller looks which. */
+ * PS_INDEX_BAD, without more; the caller looks which. What `mask` leaves out keeps its
+ * lane, with the identity in it, which changes no bit; its row need not exist. */
 typedef struct {
     ps_index start, stop;
     int64_t n_segments;
@@ -242,13 +256,40 @@ typedef struct {
     enum ps_dtype dtype; /* of the values; ps_can_convert it to `type` */
     int64_t itemsize, n_rows, row_stride, width;
     bool swapped, aligned;
+    /* Axes before the entries: at each of their n_outer >= 1 places stand values and
+     * results of their own. */
+    int outer_ndim;
+    const int64_t *outer_shape, *outer_strides;
+    int64_t n_outer;
+    /* One bool for each entry, or for each element; NULL: all. Bytes from place to
+     * place of the outer axes, from entry to entry, from element to element. */
+    const char *mask;
+    int64_t mask_outer, mask_entry, mask_element;
     enum ps_op op;
     enum ps_dtype type; /* of sums and out */
     const void *empty;  /* what a segment without entries becomes */
-    char *out;          /* (n_segments, width), fresh */
+    bool goes_on;       /* out holds what every segment starts from */
+    char *out;          /* (n_outer, n_segments, width), fresh */
 } ps_segment_call;
 
 ps_status ps_segment(ps_segment_call *call, ps_run *run);
+
+/* What folds by groups leave becomes what a caller asked for. sums and out are arrays
+ * (n_batches, n_before, n_segments, width), contiguous; out may be sums, and is of a
+ * type that ps_can_convert makes of theirs. count is (n_batches, n_segments), or of
+ * their shape where entries were chosen element by element (is_fine); it may be NULL
+ * when nothing divides and nothing is filled. */
+typedef struct {
+    enum ps_dtype type, out_type;
+    char *sums, *out;
+    int64_t n_batches, n_before, n_segments, width;
+    const int64_t *count;
+    bool is_fine;
+    bool divides;     /* sums become means */
+    const void *fill; /* of out_type: the result of groups without entries, or NULL */
+} ps_finish_call;
+
+ps_status ps_finish(ps_finish_call *call, ps_run *run);
 
 /* What entries say of their groups: values is (ids.size of them, `width`) of `type`,
  * contiguous and aligned. Ids out of bounds take no part.

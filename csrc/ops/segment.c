@@ -49,7 +49,8 @@ typedef struct {
     enum piece_kind kind;
     int64_t capacity;      /* entries of a piece */
     int64_t most;          /* segments of a piece */
-    int64_t chunk_length;  /* segments of a chunk */
+    int64_t n_outputs;     /* segments at all outer places */
+    int64_t chunk_length;  /* outputs of a chunk */
     int64_t raw_nbytes;    /* of a row as it lies in memory */
     int64_t packed_nbytes; /* of a row of `type` */
     _Alignas(16) char neutral[16];
@@ -60,11 +61,13 @@ typedef struct {
     const ready_segment *ready;
     int64_t start[SEGMENTS], stop[SEGMENTS]; /* of its segments, in the piece */
     int64_t n;
-    int64_t first_out; /* output of the first segment */
-    bool continues;    /* that output holds a sum already */
-    int64_t filled;    /* entries */
-    int64_t unheard;   /* bytes since the last look at signals */
-    int64_t *row;      /* numbers of gathered rows */
+    int64_t first_out;         /* output of the first segment */
+    bool continues;            /* that output holds a sum already */
+    int64_t filled;            /* entries */
+    int64_t unheard;           /* bytes since the last look at signals */
+    const char *values, *mask; /* of the outer place at hand */
+    char *out;
+    int64_t *row; /* numbers of gathered rows */
     char *raw, *packed;
     char *block;
 } piece;
@@ -102,6 +105,23 @@ close_piece(piece *p)
     }
 }
 
+/* Segments that start from what their outputs hold: a kernel goes on with the first of
+ * its segments alone, so each has a call of its own. */
+static void
+fold_each(const ready_segment *ready,
+          void (*kernel)(char *, const char *, const ps_segments *), char *out,
+          const char *values, ps_segments segments)
+{
+    const int64_t n = segments.n;
+    segments.n = 1;
+    segments.continues = true;
+    for (int64_t s = 0; s < n; s++, segments.start++, segments.stop++) {
+        if (segments.start[0] < segments.stop[0]) {
+            kernel(out + s * ready->packed_nbytes, values, &segments);
+        }
+    }
+}
+
 /* Fold n segments from output `first` on, whose limits stand in start and stop. False:
  * give up. */
 static bool
@@ -123,13 +143,16 @@ fold(piece *p, int64_t first, const int64_t *start, const int64_t *stop, int64_t
             .neutral = ready->neutral,
             .empty = call->empty,
             .continues = p->continues};
-    char *const out = call->out + first * ready->packed_nbytes;
-    const char *const values = is_packed ? p->packed : call->values;
-    if (call->width == 1) {
-        kernels->segment[call->op][call->type](out, values, &segments);
+    char *const out = p->out + first * ready->packed_nbytes;
+    const char *const values = is_packed ? p->packed : p->values;
+    void (*const kernel)(char *, const char *, const ps_segments *) =
+            call->width == 1 ? kernels->segment[call->op][call->type]
+                             : kernels->segment_rows[call->op][call->type];
+    if (call->goes_on) {
+        fold_each(ready, kernel, out, values, segments);
     }
     else {
-        kernels->segment_rows[call->op][call->type](out, values, &segments);
+        kernel(out, values, &segments);
     }
     p->continues = false;
     return !ps_run_stops_after(
@@ -147,6 +170,23 @@ flush(piece *p)
     return goes_on;
 }
 
+/* What the mask leaves out of n packed rows becomes the identity. */
+static void
+leave_out(const piece *p, int64_t first, int64_t n, char *to)
+{
+    const ps_segment_call *const call = p->ready->call;
+    const int64_t size = ps_dtype_size[call->type];
+    for (int64_t i = 0; i < n; i++) {
+        const char *const mask = p->mask + (first + i) * call->mask_entry;
+        char *const row = to + i * p->ready->packed_nbytes;
+        for (int64_t j = 0; j < call->width; j++) {
+            if (!mask[j * call->mask_element]) {
+                memcpy(row + j * size, p->ready->neutral, (size_t)size);
+            }
+        }
+    }
+}
+
 /* Entries [first, first + n) as rows of `type` at the end of the packed ones. */
 static void
 pack(piece *p, int64_t first, int64_t n)
@@ -154,7 +194,7 @@ pack(piece *p, int64_t first, int64_t n)
     const ready_segment *const ready = p->ready;
     const ps_segment_call *const call = ready->call;
     char *const to = p->packed + p->filled * ready->packed_nbytes;
-    const char *from = call->values + first * call->row_stride;
+    const char *from = p->values + first * call->row_stride;
     int64_t stride = call->row_stride;
     if (call->gather.data != NULL) {
         const ps_kernel_table *const kernels = ps_kernels();
@@ -163,26 +203,50 @@ pack(piece *p, int64_t first, int64_t n)
         const int size = call->width == 1 ? ps_size_of(call->itemsize) : -1;
         kernels->list_place(offset, offset, n, call->row_stride, 0);
         if (size >= 0) {
-            kernels->gather[size](p->raw, &list, call->values, call->itemsize);
+            kernels->gather[size](p->raw, &list, p->values, call->itemsize);
         }
         else {
-            kernels->gather_rows(p->raw, &list, call->values, ready->raw_nbytes,
+            kernels->gather_rows(p->raw, &list, p->values, ready->raw_nbytes,
                                  ready->raw_nbytes, false);
         }
         from = p->raw;
         stride = ready->raw_nbytes;
     }
     const bool is_dense = stride == ready->raw_nbytes;
-    const int64_t stretch = is_dense ? n * call->width : call->width;
-    for (int64_t i = 0; i < (is_dense ? 1 : n); i++) {
+    const bool is_one_stretch = is_dense || call->width == 1;
+    const int64_t stretch = is_one_stretch ? n * call->width : call->width;
+    const int64_t step = is_dense || call->width > 1 ? call->itemsize : stride;
+    for (int64_t i = 0; i < (is_one_stretch ? 1 : n); i++) {
         ps_convert(call->type, to + i * ready->packed_nbytes, call->dtype,
-                   call->itemsize, call->swapped, from + i * stride, call->itemsize,
-                   stretch);
+                   call->itemsize, call->swapped, from + i * stride, step, stretch);
     }
     if (call->weights != NULL) {
         ps_kernels()->scale[call->type](
                 to, call->weights + first * ps_dtype_size[call->type], n, call->width);
     }
+    if (call->mask != NULL) {
+        leave_out(p, first, n, to);
+    }
+}
+
+/* Are all rows that do not exist those of entries that the mask leaves out? They become
+ * the first row, which is there. */
+static bool
+excuse(const piece *p, int64_t first, int64_t n)
+{
+    const ps_segment_call *const call = p->ready->call;
+    int64_t *const row = p->row + p->filled;
+    for (int64_t i = 0; i < n; i++) {
+        if (row[i] >= 0) {
+            continue;
+        }
+        if (call->mask == NULL || call->n_rows == 0 || call->mask_element != 0 ||
+            p->mask[(first + i) * call->mask_entry]) {
+            return false;
+        }
+        row[i] = 0;
+    }
+    return true;
 }
 
 /* Take entries [first, first + n) into the piece; they fit, and the limits of their
@@ -195,7 +259,8 @@ take(piece *p, int64_t first, int64_t n)
         const int64_t stride = gather->strides[0];
         if (ps_kernels()->rows[gather->type](PS_MODE_RAISE, p->row + p->filled,
                                              gather->data + first * stride, n, stride,
-                                             gather->size) > 0) {
+                                             gather->size) > 0 &&
+            !excuse(p, first, n)) {
             return false;
         }
     }
@@ -335,18 +400,50 @@ fold_chunk(piece *p, int64_t first, int64_t last)
     return flush(p) ? PS_OK : PS_INTERRUPTED;
 }
 
+/* Make outer place number `outer` the one at hand. */
+static void
+go_to(piece *p, int64_t outer)
+{
+    const ps_segment_call *const call = p->ready->call;
+    p->values = call->values;
+    p->mask = call->mask != NULL ? call->mask + outer * call->mask_outer : NULL;
+    p->out = call->out + outer * call->n_segments * p->ready->packed_nbytes;
+    for (int i = call->outer_ndim - 1; i >= 0; i--) {
+        p->values += outer % call->outer_shape[i] * call->outer_strides[i];
+        outer /= call->outer_shape[i];
+    }
+}
+
+/* Outputs [first, last), counted through all outer places. */
+static enum ps_code
+fold_outputs(piece *p, int64_t first, int64_t last)
+{
+    const int64_t n_segments = p->ready->call->n_segments;
+    while (first < last) {
+        const int64_t outer = first / n_segments, begin = outer * n_segments;
+        const int64_t end = ps_min(last, begin + n_segments);
+        go_to(p, outer);
+        const enum ps_code code = fold_chunk(p, first - begin, end - begin);
+        if (code != PS_OK) {
+            return code;
+        }
+        first = end;
+    }
+    return PS_OK;
+}
+
 static void
 run_chunk(void *context, int64_t chunk)
 {
     const ready_segment *const ready = context;
     const int64_t first = chunk * ready->chunk_length;
-    const int64_t last = ps_min(ready->call->n_segments, first + ready->chunk_length);
+    const int64_t last = ps_min(ready->n_outputs, first + ready->chunk_length);
     piece p;
     if (ps_run_stops(ready->run)) {
         return;
     }
     const enum ps_code code =
-            open_piece(&p, ready) ? fold_chunk(&p, first, last) : PS_NO_MEMORY;
+            open_piece(&p, ready) ? fold_outputs(&p, first, last) : PS_NO_MEMORY;
     close_piece(&p);
     if (code != PS_OK) {
         ps_run_fail(ready->run, code);
@@ -357,7 +454,7 @@ static enum piece_kind
 choose_kind(const ps_segment_call *call)
 {
     const bool is_ready = call->dtype == call->type && call->aligned &&
-                          !call->swapped && call->weights == NULL;
+                          !call->swapped && call->weights == NULL && call->mask == NULL;
     if (is_ready && call->width > 1) {
         return call->gather.data != NULL ? LISTED_ROWS : PLAIN;
     }
@@ -403,13 +500,14 @@ ps_segment(ps_segment_call *call, ps_run *run)
         return PS_SUCCESS;
     }
     ready.capacity = choose_capacity(&ready);
-    if (!ps_multiply(ready.raw_nbytes, call->n_entries, &nbytes)) {
+    if (!ps_multiply(ready.raw_nbytes, call->n_entries, &nbytes) ||
+        !ps_multiply(call->n_segments, call->n_outer, &ready.n_outputs)) {
         return ps_fail(PS_TOO_LARGE);
     }
     ready.most = ps_min(SEGMENTS, items_in(STRETCH_BYTES, ready.packed_nbytes));
     ps_write_identity(call->op, call->type, ready.neutral);
     const int64_t each = ready.packed_nbytes + nbytes / call->n_segments;
     ready.chunk_length = items_in(CHUNK_BYTES, each);
-    return ps_run_chunks(run, ps_ceil_div(call->n_segments, ready.chunk_length),
+    return ps_run_chunks(run, ps_ceil_div(ready.n_outputs, ready.chunk_length),
                          run_chunk, &ready);
 }

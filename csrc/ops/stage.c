@@ -22,6 +22,7 @@
 #include "base/sizes.h"
 #include "ops/address.h"
 #include "ops/direct.h"
+#include "ops/finish.h"
 #include "ops/group.h"
 #include "ops/identity.h"
 #include "ops/run.h"
@@ -397,54 +398,6 @@ complete_sums(enum ps_dtype type, char *row, int64_t n)
         else {
             k64 *const pair = (k64 *)row + i;
             pair->sum = isfinite(pair->sum) ? pair->sum + pair->rest : pair->sum;
-        }
-    }
-}
-
-static int64_t
-floor_mean(int64_t sum, int64_t count)
-{
-    const int64_t quotient = sum / count;
-    return quotient - (sum % count < 0);
-}
-
-/* Sums become means of `count` values. Integers are floored, times cut towards zero as
- * np.mean does. */
-void
-ps_divide_sums(enum ps_dtype type, char *row, int64_t n, int64_t count)
-{
-    for (int64_t i = 0; i < n; i++) {
-        switch (type) {
-            case PS_f32:
-                ((f32 *)row)[i] /= (f32)count;
-                break;
-            case PS_f64:
-                ((f64 *)row)[i] /= (f64)count;
-                break;
-            case PS_k32:
-                ((k32 *)row)[i].sum /= (f32)count;
-                break;
-            case PS_k64:
-                ((k64 *)row)[i].sum /= (f64)count;
-                break;
-            case PS_c64:
-                ((c64 *)row)[i].re /= (f32)count;
-                ((c64 *)row)[i].im /= (f32)count;
-                break;
-            case PS_c128:
-                ((c128 *)row)[i].re /= (f64)count;
-                ((c128 *)row)[i].im /= (f64)count;
-                break;
-            case PS_i64:
-                ((i64 *)row)[i] = floor_mean(((i64 *)row)[i], count);
-                break;
-            case PS_u64:
-                ((u64 *)row)[i] /= (u64)count;
-                break;
-            default: { /* t64 */
-                int64_t *const ticks = (int64_t *)row + i;
-                *ticks = *ticks == INT64_MIN ? INT64_MIN : *ticks / count;
-            }
         }
     }
 }

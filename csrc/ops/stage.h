@@ -11,7 +11,4 @@ bool ps_needs_stage(const ps_scatter_call *call);
 /* Run such a call. Indices have been checked if the target is visible. */
 ps_status ps_run_stage(const ps_scatter_call *call, ps_run *run);
 
-/* Sums [n] of `type`, as means are summed, become means of `count` values. */
-void ps_divide_sums(enum ps_dtype type, char *sums, int64_t n, int64_t count);
-
 #endif

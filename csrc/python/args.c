@@ -248,6 +248,30 @@ ps_to_int(PyObject *object, const char *name, int *result)
 }
 
 int
+ps_to_size(PyObject *object, const char *name, int64_t *size)
+{
+    const bool is_bool = PyBool_Check(object) || PyArray_IsScalar(object, Bool);
+    PyObject *const number = is_bool ? NULL : PyNumber_Index(object);
+    if (number == NULL) {
+        if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_TypeError)) {
+            PyErr_Format(PyExc_TypeError, "%s must be an integer, got %R", name,
+                         object);
+        }
+        return -1;
+    }
+    int overflow;
+    *size = PyLong_AsLongLongAndOverflow(number, &overflow);
+    if (overflow > 0) {
+        PyErr_Format(PyExc_ValueError, "%s %S does not fit in 64 bits", name, number);
+    }
+    else if (overflow < 0 || *size < 0) {
+        PyErr_Format(PyExc_ValueError, "%s must not be negative, got %S", name, number);
+    }
+    Py_DECREF(number);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+int
 ps_check_axis(const ps_state *state, int axis, int ndim)
 {
     if (axis >= -ndim && axis < ndim) {

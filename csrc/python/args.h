@@ -24,6 +24,9 @@ int ps_to_casting(PyObject *object, NPY_CASTING *result);
 int ps_to_bool(PyObject *object, const char *name, bool *result);
 int ps_to_int(PyObject *object, const char *name, int *result);
 
+/* A number of things: an integer from 0 to 2^63 - 1, not a bool. 0 or -1. */
+int ps_to_size(PyObject *object, const char *name, int64_t *size);
+
 const char *ps_casting_name(NPY_CASTING casting);
 
 /* The name of an op as users write it. */

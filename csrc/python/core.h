@@ -24,7 +24,10 @@
 #define PS_FOR_EACH_NAME(X)                                                              \
     X(a) X(index) X(indices) X(values) X(b) X(axis) X(op) X(batch_dims) X(where) X(mode) \
     X(include_self) X(dtype) X(compensated) X(casting) X(out) X(fill_value)      \
-    X(size) X(keepdims) X(condition) X(x) X(y) X(mask) X(packed)
+    X(size) X(keepdims) X(condition) X(x) X(y) X(mask) X(packed)                 \
+    X(ids) X(num_segments) X(offsets) X(starts) X(stops) X(lengths) X(gather)    \
+    X(weights) X(q) X(ddof) X(initial) X(skipna) X(return_arg) X(return_counts)  \
+    X(assume_sorted) X(minlength)
 
 /* Python functions that the C side calls for what is rare or wordy. */
 #define PS_FOR_EACH_HELPER(X)                  \
@@ -41,7 +44,9 @@
     X(where_by_numpy, "pyscatter._masks")      \
     X(promoted, "pyscatter._masks")            \
     X(truth_of, "pyscatter._objects")          \
-    X(index_trouble, "pyscatter._refusals")
+    X(index_trouble, "pyscatter._refusals")    \
+    X(reduce_in_python, "pyscatter._segment_ops")  \
+    X(write_out, "pyscatter._segment_ops")
 
 /* clang-format on */
 

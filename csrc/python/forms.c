@@ -127,6 +127,9 @@ static int
 fill_along_form(ps_state *state, const ps_where_args *where, PyArrayObject *array,
                 ps_request *request)
 {
+    if (where->name != NULL) {
+        request->index_name = where->name;
+    }
     if (place_axis(state, where, array, -1, request) < 0 ||
         ps_add_index(state, request, where->index) < 0) {
         return -1;

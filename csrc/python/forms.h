@@ -19,7 +19,7 @@ typedef struct {
     PyObject *axis;       /* axis and along forms: NULL for the default; may be None */
     PyObject *batch_dims; /* axis and nd forms, or NULL */
     PyObject *mask;       /* where= or the where form's mask, or NULL */
-    const char *name;     /* of the index in the axis form, NULL for "index" */
+    const char *name;     /* of the index in the axis and along forms, NULL: "index" */
 } ps_where_args;
 
 /* Fill view, first, batch_dims, index and mask of `request` for `array`. 0 or -1; the

@@ -15,6 +15,8 @@
 #include "base/pool.h"
 #include "kernels/kernels.h"
 #include "python/args.h"
+#include "python/bincount.h"
+#include "python/folds.h"
 #include "python/py_gather.h"
 #include "python/py_nonzero.h"
 #include "python/py_plan.h"
@@ -324,7 +326,7 @@ set_docstring(PyObject *module, PyObject *args)
 
 #define FAST(name, function) \
     {name, (PyCFunction)(void (*)(void))(function), METH_FASTCALL | METH_KEYWORDS, NULL}
-#define DROP_IN_METHOD(name, op) FAST(#name, ps_py_##name),
+#define NAMED_METHOD(name, op) FAST(#name, ps_py_##name),
 
 static PyMethodDef methods[] = {
         FAST("scatter", ps_py_scatter),
@@ -342,8 +344,10 @@ static PyMethodDef methods[] = {
         FAST("flatnonzero", ps_py_flatnonzero),
         FAST("argwhere", ps_py_argwhere),
         FAST("count_nonzero", ps_py_count_nonzero),
-        PS_FOR_EACH_DROP_IN(DROP_IN_METHOD){"get_threads", get_threads, METH_NOARGS,
-                                            NULL},
+        FAST("bincount", ps_py_bincount),
+        FAST("segment_reduce", ps_py_segment_reduce),
+        PS_FOR_EACH_SEGMENT_NAME(NAMED_METHOD) PS_FOR_EACH_DROP_IN(NAMED_METHOD){
+                "get_threads", get_threads, METH_NOARGS, NULL},
         {"set_threads", set_threads, METH_O, NULL},
         {"fold_ids", ps_py_fold_ids, METH_VARARGS, NULL},
         {"fold_ranges", ps_py_fold_ranges, METH_VARARGS, NULL},

@@ -132,28 +132,6 @@ build_plan(ps_state *state, PyArrayObject *index, int64_t size, enum ps_mode mod
     return ndim;
 }
 
-static int
-to_size(PyObject *object, int64_t *size)
-{
-    PyObject *const number = PyBool_Check(object) ? NULL : PyNumber_Index(object);
-    if (number == NULL) {
-        if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_TypeError)) {
-            PyErr_Format(PyExc_TypeError, "size must be an integer, got %R", object);
-        }
-        return -1;
-    }
-    int overflow;
-    *size = PyLong_AsLongLongAndOverflow(number, &overflow);
-    if (overflow > 0) {
-        PyErr_Format(PyExc_ValueError, "size %S does not fit in 64 bits", number);
-    }
-    else if (overflow < 0 || *size < 0) {
-        PyErr_Format(PyExc_ValueError, "size must not be negative, got %S", number);
-    }
-    Py_DECREF(number);
-    return PyErr_Occurred() ? -1 : 0;
-}
-
 static PyObject *
 new_plan(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
@@ -164,7 +142,8 @@ new_plan(PyTypeObject *type, PyObject *args, PyObject *keywords)
     enum ps_mode mode = PS_MODE_RAISE;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO|$O:Plan", (char **)names,
                                      &given, &size_given, &mode_given) ||
-        to_size(size_given, &size) < 0 || ps_to_mode(mode_given, false, &mode) < 0) {
+        ps_to_size(size_given, "size", &size) < 0 ||
+        ps_to_mode(mode_given, false, &mode) < 0) {
         return NULL;
     }
     ps_request request;

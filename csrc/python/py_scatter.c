@@ -816,42 +816,59 @@ ps_py_scatter_where(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
                      : scatter_form(&work, slot[0], slot[2]);
 }
 
-/* fold_ids(out, ids, values, op, where, mode, include_self, compensated) for segments:
- * a scatter along the first axis of `out`, which nobody else has seen, so that indices
- * are checked as they are used; negative ids are out of bounds. None; an error leaves
- * `out` half done. */
-PyObject *
-ps_py_fold_ids(PyObject *module, PyObject *args)
+int
+ps_fold_by_ids(ps_state *state, const ps_fold *fold)
 {
-    PyObject *out, *ids, *values, *op, *mask, *mode, *include_self, *compensated;
-    scatter_work work = {.state = ps_get_state(module), .is_private = true};
-    if (!PyArg_ParseTuple(args, "O!OOOOOOO", &PyArray_Type, &out, &ids, &values, &op,
-                          &mask, &mode, &include_self, &compensated)) {
-        return NULL;
-    }
-    PyObject *const option[7] = {op, mode, include_self, NULL, compensated, NULL, NULL};
-    const ps_where_args where = {.form = PS_FORM_AXIS, .index = ids, .mask = mask};
-    work.where = &where;
-    work.target = (PyArrayObject *)Py_NewRef(out);
-    work.descr = (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(work.target));
+    scatter_work work = {.state = state,
+                         .where = &fold->where,
+                         .options = {.op = fold->op,
+                                     .mode = fold->mode,
+                                     .include_self = fold->include_self,
+                                     .compensated = fold->compensated,
+                                     .casting = NPY_SAME_KIND_CASTING,
+                                     .dtype = fold->dtype},
+                         .target = fold->target,
+                         .descr = PyArray_DESCR(fold->target),
+                         .is_private = fold->is_private};
+    int status = -1;
     ps_begin_request(&work.request);
-    int status = take_options(work.state, option, &work.options);
-    if (status == 0 && work.options.mode == PS_MODE_RAISE) {
-        work.options.mode = PS_MODE_IDS;
+    if (ps_storage_of(state, work.target, &work.dtype) != PS_STORED_NUMBERS) {
+        if (!PyErr_Occurred()) {
+            refuse_op(fold->op, work.descr, "");
+        }
     }
-    if (status == 0 &&
-        ps_storage_of(work.state, work.target, &work.dtype) != PS_STORED_NUMBERS) {
-        PyErr_SetString(PyExc_TypeError, "segments are folded in numbers");
-        status = -1;
-    }
-    if (status == 0 && check_op(&work) == 0 && choose_accumulator(&work) == 0) {
-        status = run_on_target(&work, values);
+    else if (check_op(&work) == 0 && choose_accumulator(&work) == 0) {
+        status = run_on_target(&work, fold->values);
     }
     ps_close_request(&work.request);
     ps_close_values(&work.values);
-    Py_DECREF(work.target);
-    Py_DECREF(work.descr);
-    if (status < 0 || PyErr_Occurred()) {
+    return status < 0 || PyErr_Occurred() ? -1 : 0;
+}
+
+/* fold_ids(out, ids, values, op, where, mode, include_self, compensated) for segments:
+ * a scatter along the first axis of `out`. None; an error leaves `out` half done. */
+PyObject *
+ps_py_fold_ids(PyObject *module, PyObject *args)
+{
+    PyObject *out, *op, *mode, *include_self, *compensated;
+    ps_state *const state = ps_get_state(module);
+    ps_fold fold = {.is_private = true};
+    scatter_options options;
+    if (!PyArg_ParseTuple(args, "O!OOOOOOO", &PyArray_Type, &out, &fold.where.index,
+                          &fold.values, &op, &fold.where.mask, &mode, &include_self,
+                          &compensated)) {
+        return NULL;
+    }
+    PyObject *const option[7] = {op, mode, include_self, NULL, compensated, NULL, NULL};
+    if (take_options(state, option, &options) < 0) {
+        return NULL;
+    }
+    fold.target = (PyArrayObject *)out;
+    fold.op = options.op;
+    fold.mode = options.mode == PS_MODE_RAISE ? PS_MODE_IDS : options.mode;
+    fold.include_self = options.include_self;
+    fold.compensated = options.compensated;
+    if (ps_fold_by_ids(state, &fold) < 0) {
         return NULL;
     }
     Py_RETURN_NONE;

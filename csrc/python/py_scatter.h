@@ -2,7 +2,7 @@
 #ifndef PS_PYTHON_PY_SCATTER_H
 #define PS_PYTHON_PY_SCATTER_H
 
-#include "python/core.h"
+#include "python/forms.h"
 
 /* clang-format off */
 
@@ -27,6 +27,23 @@ PyObject *ps_py_scatter_at(PyObject *module, PyObject *const *args, Py_ssize_t n
 
 PyObject *ps_py_scatter_where(PyObject *module, PyObject *const *args,
                               Py_ssize_t n_args, PyObject *keywords);
+
+/* A reduction by groups: a scatter to the axis or along form of `target`, whose dtype
+ * is that of the accumulator unless `dtype` names another. Negative indices are out of
+ * bounds under PS_MODE_IDS. */
+typedef struct {
+    PyArrayObject *target;
+    bool is_private; /* nobody else has seen it: an error may leave it half done */
+    ps_where_args where;
+    PyObject *values;
+    enum ps_op op;
+    enum ps_mode mode;
+    bool include_self, compensated;
+    PyObject *dtype; /* or NULL */
+} ps_fold;
+
+/* 0, or -1 with an exception. */
+int ps_fold_by_ids(ps_state *state, const ps_fold *fold);
 
 PyObject *ps_py_fold_ids(PyObject *module, PyObject *args);
 

@@ -1,420 +1,546 @@
-/* The binding of the segment family: three primitives for pyscatter/_segment_folds.py.
+/* The binding of segment_reduce and its names.
  *
- * Segments have many addressings and some twenty ops; the Python layer brings all of
- * them down to folds over runs of entries (here), folds by ids (a scatter into a fresh
- * array), places of extremes and sums of squared distances (here). These are private
- * functions: their callers have parsed and shaped the arguments, but nothing here
- * trusts that: types, shapes and sizes are looked at again, and each number of an index
- * is checked where it is used. Bad numbers give None, and the caller says which.
+ * A call becomes a layout (which axes of the values are batches, entries, rows), an
+ * addressing (ids, whose fold is a scatter into fresh memory, or runs, whose fold is
+ * the segment op), types, and one finishing pass: means, empty segments, casts.
+ * Whatever a call asks beyond that, and whatever is wrong with one, is left to a
+ * helper, which has a way for every option and words for every mistake. So each step
+ * here answers 1, done, 0, for the helper, or -1, an exception is set. The file is long
+ * because these steps share the call on its way, and read best in order.
  */
 #include "python/py_segment.h"
 
-#include <string.h>
-
 #include "base/sizes.h"
-#include "kernels/kernels.h"
-#include "ops/identity.h"
 #include "ops/values.h"
 #include "python/args.h"
 #include "python/arrays.h"
 #include "python/copies.h"
+#include "python/numbers.h"
+#include "python/py_plan.h"
+#include "python/reduce.h"
+#include "python/request.h"
+#include "python/values.h"
 
-/* An integer array of one axis in native order as an index of `size` rows; a new
- * reference, or NULL with an exception. */
-static PyArrayObject *
-open_index(PyObject *object, int64_t size, ps_index *index, int64_t *stride)
-{
-    PyArrayObject *const array = (PyArrayObject *)PyArray_FROM_OF(
-            object, NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_ENSUREARRAY);
-    if (array == NULL) {
-        return NULL;
-    }
-    const int type = ps_index_type_of(array);
-    if (type < 0 || PyArray_NDIM(array) != 1) {
-        PyErr_SetString(PyExc_TypeError, "an index has one axis of integers");
-        Py_DECREF(array);
-        return NULL;
-    }
-    *stride = PyArray_STRIDE(array, 0);
-    *index = (ps_index){.data = PyArray_BYTES(array),
-                        .strides = stride,
-                        .type = (enum ps_index_type)type,
-                        .size = size};
-    return array;
-}
+/* Slots in the order of the signature, but for `op`, which names do not have. */
+enum slot {
+    VALUES,
+    IDS,
+    NUM_SEGMENTS,
+    OFFSETS,
+    STARTS,
+    STOPS,
+    LENGTHS,
+    GATHER,
+    WEIGHTS,
+    AXIS,
+    BATCH_DIMS,
+    Q,
+    DDOF,
+    INITIAL,
+    FILL_VALUE,
+    WHERE,
+    SKIPNA,
+    MODE,
+    RETURN_ARG,
+    RETURN_COUNTS,
+    ASSUME_SORTED,
+    DTYPE,
+    COMPENSATED,
+    OUT,
+    OP,
+    N_SLOTS
+};
 
-/* Elements behind the first axis; -1 with an exception. */
-static int64_t
-row_width(PyArrayObject *array)
-{
-    int64_t width;
-    if (!ps_count(PyArray_NDIM(array) - 1, (const int64_t *)PyArray_DIMS(array) + 1,
-                  &width)) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    return width;
-}
+#define SLOT_NAMES                                                                   \
+    PS_NAME_values, PS_NAME_ids, PS_NAME_num_segments, PS_NAME_offsets,              \
+            PS_NAME_starts, PS_NAME_stops, PS_NAME_lengths, PS_NAME_gather,          \
+            PS_NAME_weights, PS_NAME_axis, PS_NAME_batch_dims, PS_NAME_q,            \
+            PS_NAME_ddof, PS_NAME_initial, PS_NAME_fill_value, PS_NAME_where,        \
+            PS_NAME_skipna, PS_NAME_mode, PS_NAME_return_arg, PS_NAME_return_counts, \
+            PS_NAME_assume_sorted, PS_NAME_dtype, PS_NAME_compensated, PS_NAME_out,  \
+            PS_NAME_op
 
-/* A fresh array of `n` rows shaped as those of `like`. */
-static PyArrayObject *
-fresh_rows(PyArrayObject *like, int64_t n, PyArray_Descr *descr, bool is_zero)
-{
-    npy_intp shape[PS_MAX_DIMS];
-    memcpy(shape, PyArray_DIMS(like), sizeof(npy_intp) * (size_t)PyArray_NDIM(like));
-    shape[0] = n;
-    Py_INCREF(descr);
-    return (PyArrayObject *)(is_zero ? PyArray_Zeros(PyArray_NDIM(like), shape, descr,
-                                                     0)
-                                     : PyArray_Empty(PyArray_NDIM(like), shape, descr,
-                                                     0));
-}
+static const ps_signature signature = {"segment_reduce", N_SLOTS, 3, 1, {SLOT_NAMES}};
 
-/* ---- folds over runs of entries ---- */
-
+/* A call on its way; its arguments are replaced by the arrays that they become. */
 typedef struct {
-    PyArrayObject *values, *starts, *stops, *gather, *weights, *out; /* owned */
-    int64_t start_stride, stop_stride, gather_stride;
-    _Alignas(16) char empty[16];
-    ps_segment_call call;
-} range_work;
+    PyObject **slot;
+    const char *name; /* of the op, of functions that are named after theirs */
+    ps_reduce reduce;
+} segment_work;
 
-/* The identity, but +0 for sums, NaT for times, which have no least, and for fmin and
- * fmax that of min and max: NaN is for segments that hold nothing else. */
-static void
-write_empty(enum ps_op op, enum ps_dtype type, char *empty)
+static bool
+is_given(const segment_work *work, enum slot slot)
 {
-    memset(empty, 0, 16);
-    op = op == PS_fmin ? PS_min : op == PS_fmax ? PS_max : op;
-    if (op != PS_add) {
-        ps_write_identity(op, type, empty);
-    }
-    if (type == PS_t64 && op != PS_add) {
-        *(t64 *)empty = (t64){INT64_MIN};
-    }
+    return work->slot[slot] != NULL && work->slot[slot] != Py_None;
 }
 
-/* Rows of contiguous items: the array itself, or a copy. */
-static int
-open_values(ps_state *state, range_work *work, PyObject *object)
+/* Of an option that is True or False. */
+static bool
+is_on(const segment_work *work, enum slot slot)
 {
-    ps_segment_call *const call = &work->call;
-    PyArrayObject *const array = (PyArrayObject *)object;
-    if (!PyArray_Check(object) || PyArray_NDIM(array) < 1) {
-        PyErr_SetString(PyExc_TypeError, "values is an array of at least one axis");
-        return -1;
-    }
-    int64_t nbytes = PyArray_ITEMSIZE(array);
-    bool is_dense = true;
-    for (int axis = PyArray_NDIM(array) - 1; axis > 0; axis--) {
-        is_dense = is_dense && (PyArray_DIM(array, axis) == 1 ||
-                                PyArray_STRIDE(array, axis) == nbytes);
-        nbytes *= PyArray_DIM(array, axis);
-    }
-    work->values = is_dense ? (PyArrayObject *)Py_NewRef(object)
-                            : ps_copy_of(array, NPY_CORDER);
-    if (work->values == NULL ||
-        ps_storage_of(state, work->values, &call->dtype) != PS_STORED_NUMBERS) {
-        if (!PyErr_Occurred()) {
-            PyErr_SetString(PyExc_TypeError, "values is an array of numbers");
-        }
-        return -1;
-    }
-    call->values = PyArray_BYTES(work->values);
-    call->itemsize = PyArray_ITEMSIZE(work->values);
-    call->n_rows = PyArray_DIM(work->values, 0);
-    call->row_stride = PyArray_STRIDE(work->values, 0);
-    call->swapped = ps_is_swapped(work->values);
-    call->aligned = PyArray_ISALIGNED(work->values);
-    call->width = row_width(work->values);
-    return call->width < 0 ? -1 : 0;
+    return work->slot[slot] != NULL && work->slot[slot] != Py_False;
+}
+
+/* ---- what the call asks ---- */
+
+/* Options whose way is the helper's. */
+static bool
+has_other_options(const segment_work *work)
+{
+    return is_given(work, GATHER) || is_given(work, WEIGHTS) || is_given(work, Q) ||
+           is_given(work, DDOF) || is_on(work, SKIPNA) || is_on(work, RETURN_ARG) ||
+           is_on(work, ASSUME_SORTED);
+}
+
+/* Are segments said in exactly one way, and by no plan? */
+static bool
+has_one_addressing(const segment_work *work)
+{
+    const bool by_ranges = is_given(work, STARTS) && is_given(work, STOPS);
+    const int ways = is_given(work, IDS) + is_given(work, OFFSETS) +
+                     is_given(work, LENGTHS) +
+                     (is_given(work, STARTS) || is_given(work, STOPS));
+    return ways == 1 && (by_ranges || !is_given(work, STARTS)) &&
+           (by_ranges || !is_given(work, STOPS)) &&
+           ps_plan_of(work->reduce.state, work->slot[IDS]) == NULL;
 }
 
 static int
-open_limits(range_work *work, PyObject *starts, PyObject *stops)
+take_options(segment_work *work)
 {
-    ps_segment_call *const call = &work->call;
-    work->starts = open_index(starts, 0, &call->start, &work->start_stride);
-    work->stops = work->starts != NULL
-                          ? open_index(stops, 0, &call->stop, &work->stop_stride)
-                          : NULL;
-    if (work->stops == NULL) {
-        return -1;
-    }
-    call->n_segments = PyArray_DIM(work->starts, 0);
-    if (PyArray_DIM(work->stops, 0) != call->n_segments) {
-        PyErr_SetString(PyExc_ValueError, "starts and stops differ in length");
-        return -1;
-    }
-    return 0;
-}
-
-/* First of all, since a cast may warn, and a warning runs Python code. */
-static int
-open_weights(range_work *work, PyObject *weights, PyArray_Descr *descr)
-{
-    if (weights == Py_None) {
+    PyObject *const *const slot = work->slot;
+    const ps_reduction *const reduction = work->reduce.reduction;
+    if (reduction == NULL || has_other_options(work) || !has_one_addressing(work) ||
+        !is_given(work, VALUES)) {
         return 0;
     }
-    Py_INCREF(descr);
-    work->weights = (PyArrayObject *)PyArray_FromAny(
-            weights, descr, 1, 1, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST, NULL);
-    return work->weights != NULL ? 0 : -1;
-}
-
-static int
-open_entries(range_work *work, PyObject *gather)
-{
-    ps_segment_call *const call = &work->call;
-    call->n_entries = call->n_rows;
-    if (gather != Py_None) {
-        work->gather =
-                open_index(gather, call->n_rows, &call->gather, &work->gather_stride);
-        if (work->gather == NULL) {
-            return -1;
-        }
-        call->n_entries = PyArray_DIM(work->gather, 0);
-    }
-    if (work->weights != NULL) {
-        if (PyArray_DIM(work->weights, 0) != call->n_entries) {
-            PyErr_SetString(PyExc_ValueError, "one weight for each entry");
-            return -1;
-        }
-        call->weights = PyArray_BYTES(work->weights);
-    }
-    return 0;
-}
-
-/* The type of sums and results, for which the op and the casts must exist. */
-static int
-open_type(ps_state *state, range_work *work, PyArray_Descr *descr)
-{
-    ps_segment_call *const call = &work->call;
-    const ps_kernel_table *const kernels = ps_kernels();
-    call->type = ps_dtype_of(state, descr);
-    if (call->type >= PS_NUM_DTYPES || call->op >= PS_NUM_REDUCTIONS ||
-        kernels->segment[call->op][call->type] == NULL ||
-        (call->dtype != call->type && !ps_can_convert(call->dtype, call->type)) ||
-        (call->weights != NULL && kernels->scale[call->type] == NULL)) {
-        PyErr_Format(PyExc_TypeError, "op '%s' is not defined for dtype %S",
-                     ps_op_name(call->op), (PyObject *)descr);
+    if (ps_to_mode(slot[MODE], false, &work->reduce.mode) < 0 ||
+        ps_to_bool(slot[RETURN_COUNTS], "return_counts", &work->reduce.returns_counts) <
+                0 ||
+        ps_to_bool(slot[COMPENSATED], "compensated", &work->reduce.compensated) < 0) {
         return -1;
     }
-    write_empty(call->op, call->type, work->empty);
-    call->empty = work->empty;
-    return 0;
+    if (work->reduce.mode == PS_MODE_RAISE) {
+        work->reduce.mode = PS_MODE_IDS;
+    }
+    work->reduce.starts = is_given(work, INITIAL);
+    work->reduce.fills = is_given(work, FILL_VALUE);
+    const bool is_sum = reduction->fold == PS_add && reduction->of == PS_FOLD_VALUES;
+    const bool lacks_initial = reduction->divides || reduction->of == PS_FOLD_ONES;
+    return !(work->reduce.starts && (work->reduce.fills || lacks_initial)) &&
+           !(work->reduce.compensated && (!is_sum || !is_given(work, IDS)));
 }
 
-static ps_status
-run_segment(void *call, ps_run *run)
+/* ---- which axes ---- */
+
+static int
+take_ids(segment_work *work)
 {
-    return ps_segment(call, run);
+    work->reduce.ids = ps_as_index(work->reduce.state, work->slot[IDS], "ids");
+    if (work->reduce.ids == NULL) {
+        return -1;
+    }
+    work->slot[IDS] = (PyObject *)work->reduce.ids;
+    return 1;
+}
+
+/* axis=None: everything in C order. */
+static int
+flatten(segment_work *work)
+{
+    work->reduce.n_own = 1;
+    if (work->reduce.batch_dims != 0) {
+        return 0;
+    }
+    Py_SETREF(work->reduce.values, ps_flat_of(work->reduce.values));
+    if (work->reduce.values != NULL && work->reduce.ids != NULL) {
+        Py_SETREF(work->reduce.ids,
+                  (PyArrayObject *)PyArray_Ravel(work->reduce.ids, NPY_CORDER));
+    }
+    if (work->reduce.values == NULL || PyErr_Occurred()) {
+        return -1;
+    }
+    return work->reduce.ids == NULL ||
+           PyArray_DIM(work->reduce.ids, 0) == PyArray_DIM(work->reduce.values, 0);
+}
+
+/* Where the entries lie, in the shapes as they are now. */
+static int
+place_axes(segment_work *work)
+{
+    PyObject *const axis = work->slot[AXIS];
+    if (ps_to_int(work->slot[BATCH_DIMS], "batch_dims", &work->reduce.batch_dims) < 0) {
+        return -1;
+    }
+    if (axis == Py_None) {
+        return flatten(work);
+    }
+    const int ndim = PyArray_NDIM(work->reduce.values), batch = work->reduce.batch_dims;
+    const int own =
+            work->reduce.ids != NULL ? PyArray_NDIM(work->reduce.ids) - batch : 1;
+    if (batch < 0 || batch > ndim || own < 0 ||
+        (batch > 0 && work->reduce.ids == NULL)) {
+        return 0;
+    }
+    work->reduce.axis = batch;
+    if (axis != Py_Ellipsis && ps_to_int(axis, "axis", &work->reduce.axis) < 0) {
+        return -1;
+    }
+    const int n_axes = ndim + (own == 0);
+    if (work->reduce.axis < -n_axes || work->reduce.axis >= n_axes) {
+        return 0;
+    }
+    work->reduce.axis += work->reduce.axis < 0 ? n_axes : 0;
+    work->reduce.n_own = own;
+    if (work->reduce.axis < batch || work->reduce.axis + own > ndim) {
+        return 0;
+    }
+    const npy_intp *const shape = PyArray_DIMS(work->reduce.values);
+    const npy_intp *const ids =
+            work->reduce.ids != NULL ? PyArray_DIMS(work->reduce.ids) : NULL;
+    bool fits = true;
+    for (int i = 0; ids != NULL && i < batch; i++) {
+        fits = fits && ids[i] == shape[i];
+    }
+    for (int i = 0; ids != NULL && i < own; i++) {
+        fits = fits && ids[batch + i] == shape[work->reduce.axis + i];
+    }
+    return fits;
+}
+
+/* Has the array exactly the axes of the entries, batches first? */
+static bool
+has_entry_shape(const segment_work *work, PyArrayObject *array)
+{
+    const npy_intp *const shape = PyArray_DIMS(work->reduce.values);
+    const npy_intp *const own = PyArray_DIMS(array);
+    bool fits = PyArray_NDIM(array) == work->reduce.batch_dims + work->reduce.n_own;
+    for (int i = 0; fits && i < PyArray_NDIM(array); i++) {
+        const int axis = i < work->reduce.batch_dims
+                                 ? i
+                                 : work->reduce.axis + (i - work->reduce.batch_dims);
+        fits = own[i] == shape[axis];
+    }
+    return fits;
+}
+
+/* where=: one bool for each entry, or for each element. */
+static int
+take_mask(segment_work *work)
+{
+    if (!is_given(work, WHERE)) {
+        return 1;
+    }
+    work->reduce.mask = ps_as_mask(work->reduce.state, work->slot[WHERE], "where");
+    if (work->reduce.mask == NULL) {
+        return -1;
+    }
+    work->slot[WHERE] = (PyObject *)work->reduce.mask;
+    if (work->slot[AXIS] == Py_None) {
+        return 0;
+    }
+    if (has_entry_shape(work, work->reduce.mask)) {
+        return 1;
+    }
+    work->reduce.is_fine = true;
+    return work->reduce.n_own == 1 &&
+           PyArray_SAMESHAPE(work->reduce.mask, work->reduce.values);
+}
+
+/* ---- how many segments ---- */
+
+/* The largest id and one, unless one alone asks for so much that it is hardly meant.
+ * Ids of entries that the mask leaves out are not looked at. */
+static int
+size_from_ids(segment_work *work)
+{
+    const int64_t n = PyArray_SIZE(work->reduce.ids);
+    const ps_status status = ps_top_of(work->reduce.state, work->reduce.ids,
+                                       work->reduce.is_fine ? NULL : work->reduce.mask,
+                                       &work->reduce.size);
+    if (status.code == PS_TOO_LARGE) {
+        return 0;
+    }
+    return ps_raise(work->reduce.state, status, "ids") < 0
+                   ? -1
+                   : work->reduce.size <= (int64_t)1 << 27 ||
+                             work->reduce.size / 64 <= n;
+}
+
+/* Ids are within bounds even where all elements of an entry are left out. */
+static int
+check_ids(const segment_work *work)
+{
+    return ps_raise(work->reduce.state,
+                    ps_check_numbers(work->reduce.state, work->reduce.ids, NULL,
+                                     work->reduce.size),
+                    "ids");
+}
+
+static int
+take_size(segment_work *work)
+{
+    PyObject *const given = work->slot[NUM_SEGMENTS];
+    int64_t size = -1;
+    if (given != NULL && given != Py_None) {
+        if (ps_to_size(given, "num_segments", &size) < 0) {
+            return -1;
+        }
+        if (work->reduce.ids == NULL) {
+            return size == work->reduce.size;
+        }
+        work->reduce.size = size;
+    }
+    else if (work->reduce.ids != NULL) {
+        const int found = size_from_ids(work);
+        if (found <= 0) {
+            return found;
+        }
+    }
+    return work->reduce.is_fine && work->reduce.ids != NULL &&
+                           work->reduce.mode == PS_MODE_IDS && check_ids(work) < 0
+                   ? -1
+                   : 1;
+}
+
+/* Limits whose first and last are right; what lies between is checked in use. */
+static int
+take_offsets(segment_work *work)
+{
+    ps_runs *const runs = &work->reduce.runs;
+    const npy_intp n = PyArray_DIM(work->reduce.values, work->reduce.axis);
+    int64_t first = -1, last = -1;
+    runs->are_offsets = true;
+    if (is_given(work, LENGTHS)) {
+        PyArrayObject *lengths = NULL;
+        const int taken = ps_take_limits(work->reduce.state, work->slot[LENGTHS],
+                                         "lengths", &lengths);
+        if (taken <= 0) {
+            return taken;
+        }
+        runs->starts = ps_offsets_of(lengths);
+        runs->stops = lengths; /* kept for the helper */
+        work->slot[LENGTHS] = (PyObject *)lengths;
+    }
+    else {
+        const int taken = ps_take_limits(work->reduce.state, work->slot[OFFSETS],
+                                         "offsets", &runs->starts);
+        if (taken <= 0) {
+            return taken;
+        }
+        work->slot[OFFSETS] = (PyObject *)runs->starts;
+    }
+    if (runs->starts == NULL || PyArray_DIM(runs->starts, 0) == 0) {
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    work->reduce.size = PyArray_DIM(runs->starts, 0) - 1;
+    return ps_read_limit(runs->starts, 0, &first) && first == 0 &&
+           ps_read_limit(runs->starts, work->reduce.size, &last) && last == n;
+}
+
+static int
+take_runs(segment_work *work)
+{
+    ps_runs *const runs = &work->reduce.runs;
+    if (work->reduce.ids != NULL || !is_given(work, STARTS)) {
+        return work->reduce.ids != NULL ? 1 : take_offsets(work);
+    }
+    int taken = ps_take_limits(work->reduce.state, work->slot[STARTS], "starts",
+                               &runs->starts);
+    if (taken <= 0) {
+        return taken;
+    }
+    work->slot[STARTS] = (PyObject *)runs->starts;
+    taken = ps_take_limits(work->reduce.state, work->slot[STOPS], "stops",
+                           &runs->stops);
+    if (taken <= 0) {
+        return taken;
+    }
+    work->slot[STOPS] = (PyObject *)runs->stops;
+    work->reduce.size = PyArray_DIM(runs->starts, 0);
+    return PyArray_DIM(runs->stops, 0) == work->reduce.size;
+}
+
+/* ---- types and scalars ---- */
+
+/* initial= or fill_value= as an item of `type`; times go through NumPy's own rules. */
+static int
+take_scalar(const segment_work *work, PyObject *object, PyArray_Descr *descr,
+            enum ps_dtype type, char *item)
+{
+    ps_incoming incoming = {NULL};
+    int taken = type != PS_t64 && type != PS_f80;
+    if (taken && ps_take_values(work->reduce.state, object, descr, type,
+                                NPY_SAME_KIND_CASTING, &incoming) < 0) {
+        const bool is_known = PyErr_ExceptionMatches(PyExc_TypeError) ||
+                              PyErr_ExceptionMatches(PyExc_OverflowError);
+        taken = is_known ? 0 : -1;
+        if (is_known) { /* in words of its own */
+            PyErr_Clear();
+        }
+    }
+    if (taken == 1 && incoming.array != NULL && PyArray_NDIM(incoming.array) != 0) {
+        taken = 0;
+    }
+    if (taken == 1) {
+        const ps_values *const view = &incoming.view;
+        ps_convert(type, item, view->dtype, view->itemsize, view->swapped, view->data,
+                   0, 1);
+    }
+    ps_close_values(&incoming);
+    return taken;
+}
+
+static int
+take_types(segment_work *work)
+{
+    ps_fold_types *const types = &work->reduce.types;
+    enum ps_dtype given;
+    if (ps_storage_of(work->reduce.state, work->reduce.values, &given) !=
+        PS_STORED_NUMBERS) {
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    if (work->reduce.reduction->of == PS_FOLD_TRUTH && given != PS_b1) {
+        Py_SETREF(work->reduce.values,
+                  ps_cast_of(work->reduce.values, PyArray_DescrFromType(NPY_BOOL)));
+        if (work->reduce.values == NULL) {
+            return -1;
+        }
+        given = PS_b1;
+    }
+    int found =
+            ps_find_types(work->reduce.state, work->reduce.reduction,
+                          PyArray_DESCR(work->reduce.values), work->slot[DTYPE], types);
+    const bool is_named = is_given(work, DTYPE);
+    if (found == 1 && work->reduce.ids == NULL && work->reduce.mask != NULL &&
+        work->reduce.reduction->fold == PS_mul &&
+        ps_dtype_kind[types->sum_type] == PS_KIND_COMPLEX) {
+        found = 0; /* no value is neutral: what is left out has to be skipped */
+    }
+    if (found == 1 && is_named && !ps_can_convert(given, types->sum_type)) {
+        found = 0; /* NumPy's cast would warn, which a reduction never does */
+    }
+    if (found == 1 && work->reduce.starts) {
+        found = take_scalar(work, work->slot[INITIAL], types->sum, types->sum_type,
+                            work->reduce.start);
+    }
+    if (found == 1 && work->reduce.fills) {
+        found = take_scalar(work, work->slot[FILL_VALUE], types->result,
+                            types->result_type, work->reduce.fill);
+    }
+    return found;
+}
+
+/* ---- the call ---- */
+
+/* out=, or the result, and counts where they are asked for. */
+static PyObject *
+deliver(segment_work *work)
+{
+    PyObject *result = (PyObject *)work->reduce.sums, *const out = work->slot[OUT];
+    if (out != NULL && out != Py_None) {
+        PyObject *const write = ps_get_helper(work->reduce.state, PS_HELPER_write_out);
+        result = write != NULL
+                         ? PyObject_CallFunction(write, "O(O)O", out, result, Py_False)
+                         : NULL;
+        if (result == NULL) {
+            return NULL;
+        }
+        Py_DECREF(result);
+        result = out;
+    }
+    return work->reduce.returns_counts
+                   ? PyTuple_Pack(2, result, (PyObject *)work->reduce.counts)
+                   : Py_NewRef(result);
+}
+
+/* The arguments that were given, for a helper that knows all of them. */
+static PyObject *
+reduce_in_python(const segment_work *work)
+{
+    PyObject *const helper =
+            ps_get_helper(work->reduce.state, PS_HELPER_reduce_in_python);
+    PyObject *const given = helper != NULL ? PyDict_New() : NULL;
+    PyObject *const none = given != NULL ? PyTuple_New(0) : NULL;
+    PyObject *const op = none != NULL && work->name != NULL
+                                 ? PyUnicode_FromString(work->name)
+                                 : NULL;
+    work->slot[OP] = op != NULL ? op : work->slot[OP];
+    int status = none != NULL && !PyErr_Occurred() ? 0 : -1;
+    for (int i = 0; i < N_SLOTS && status == 0; i++) {
+        if (work->slot[i] != NULL) {
+            status = PyDict_SetItem(given, work->reduce.state->name[signature.names[i]],
+                                    work->slot[i]);
+        }
+    }
+    PyObject *const result = status == 0 ? PyObject_Call(helper, none, given) : NULL;
+    Py_XDECREF(op);
+    Py_XDECREF(given);
+    Py_XDECREF(none);
+    return result;
+}
+
+/* The steps in order; the first that does not answer 1 says how it ends. */
+static int
+run_steps(segment_work *work)
+{
+    int done = take_options(work);
+    if (done != 1) {
+        return done;
+    }
+    work->reduce.values = ps_as_array(work->reduce.state, work->slot[VALUES], "values");
+    if (work->reduce.values == NULL) {
+        return -1;
+    }
+    work->slot[VALUES] = (PyObject *)work->reduce.values;
+    static int (*const steps[])(segment_work *) = {place_axes, take_mask, take_types,
+                                                   take_runs, take_size};
+    done = is_given(work, IDS) ? take_ids(work) : 1;
+    for (size_t i = 0; done == 1 && i < sizeof(steps) / sizeof(steps[0]); i++) {
+        done = steps[i](work);
+    }
+    return done == 1 ? ps_run_reduce(&work->reduce) : done;
 }
 
 static PyObject *
-run_ranges(ps_state *state, range_work *work, PyArray_Descr *descr)
+segment_reduce(PyObject *module, PyObject **slot, const char *name)
 {
-    ps_segment_call *const call = &work->call;
-    int64_t nbytes;
-    work->out = fresh_rows(work->values, call->n_segments, descr, false);
-    if (work->out == NULL) {
-        return NULL;
-    }
-    if (row_width(work->out) != call->width) { /* meanwhile, in another thread */
-        ps_raise_changed("values");
-        return NULL;
-    }
-    call->out = PyArray_BYTES(work->out);
-    if (!ps_multiply(call->n_entries + call->n_segments,
-                     call->width * call->itemsize + 8, &nbytes)) {
-        nbytes = INT64_MAX;
-    }
-    const ps_status status = ps_run_op(state, run_segment, call, nbytes);
-    if (status.code == PS_INDEX_BAD) {
-        Py_RETURN_NONE;
-    }
-    return ps_raise(state, status, "offsets") < 0 ? NULL
-                                                  : Py_NewRef((PyObject *)work->out);
+    segment_work work;
+    ps_begin_reduce(&work.reduce, ps_get_state(module));
+    work.slot = slot;
+    work.name = name;
+    work.reduce.reduction = name != NULL
+                                    ? ps_reduction_named(name)
+                                    : ps_find_reduction(work.reduce.state, slot[OP]);
+    const int done = run_steps(&work);
+    PyObject *const result = done == 1   ? deliver(&work)
+                             : done == 0 ? reduce_in_python(&work)
+                                         : NULL;
+    ps_close_reduce(&work.reduce);
+    return result;
 }
 
-/* fold_ranges(values, starts, stops, op, dtype, gather, weights): rows [starts[s],
- * stops[s]) of values, or of values[gather], folded by op in dtype; None when a limit
- * or a row is out of bounds. */
 PyObject *
-ps_py_fold_ranges(PyObject *module, PyObject *args)
+ps_py_segment_reduce(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
+                     PyObject *keywords)
 {
-    ps_state *const state = ps_get_state(module);
-    PyObject *values, *starts, *stops, *op, *gather, *weights, *result = NULL;
-    PyArray_Descr *descr = NULL;
-    range_work work;
-    memset(&work, 0, sizeof(work));
-    if (!PyArg_ParseTuple(args, "OOOOO&OO", &values, &starts, &stops, &op,
-                          PyArray_DescrConverter, &descr, &gather, &weights)) {
+    PyObject *slot[PS_NUM_NAMES];
+    if (ps_parse(ps_get_state(module), &signature, args, n_args, keywords, slot) < 0) {
         return NULL;
     }
-    if (ps_to_op(state, op, &work.call.op) == 0 &&
-        open_weights(&work, weights, descr) == 0 &&
-        open_values(state, &work, values) == 0 &&
-        open_limits(&work, starts, stops) == 0 && open_entries(&work, gather) == 0 &&
-        open_type(state, &work, descr) == 0) {
-        result = run_ranges(state, &work, descr);
-    }
-    Py_XDECREF(work.values);
-    Py_XDECREF(work.starts);
-    Py_XDECREF(work.stops);
-    Py_XDECREF(work.gather);
-    Py_XDECREF(work.weights);
-    Py_XDECREF(work.out);
-    Py_DECREF(descr);
-    return result;
+    return segment_reduce(module, slot, NULL);
 }
 
-/* ---- what entries say of their groups ---- */
-
-typedef struct {
-    PyArrayObject *values, *ids, *result, *place, *centre; /* owned */
-    int64_t stride;
-    ps_visit_call call;
-} group_work;
-
-/* `object` as an array that kernels can read as it lies. */
-static PyArrayObject *
-as_contiguous(PyObject *object)
-{
-    PyArrayObject *const array =
-            (PyArrayObject *)PyArray_FROM_OF(object, NPY_ARRAY_ENSUREARRAY);
-    PyArrayObject *const result = array != NULL ? ps_contiguous(array) : NULL;
-    Py_XDECREF((PyObject *)array);
-    return result;
-}
-
-/* Values as kernels want them, and an id for each row. */
-static int
-open_groups(ps_state *state, group_work *work, PyObject *values, PyObject *ids,
-            Py_ssize_t size)
-{
-    ps_visit_call *const call = &work->call;
-    work->values = as_contiguous(values);
-    work->ids = work->values != NULL ? open_index(ids, size, &call->ids, &work->stride)
-                                     : NULL;
-    if (work->ids == NULL) {
-        return -1;
+#define DEFINE_SEGMENT_NAME(name, op)                                                  \
+    PyObject *ps_py_##name(PyObject *module, PyObject *const *args, Py_ssize_t n_args, \
+                           PyObject *keywords)                                         \
+    {                                                                                  \
+        static const ps_signature own = {#name, N_SLOTS - 1, 3, 1, {SLOT_NAMES}};      \
+        PyObject *slot[PS_NUM_NAMES];                                                  \
+        if (ps_parse(ps_get_state(module), &own, args, n_args, keywords, slot) < 0) {  \
+            return NULL;                                                               \
+        }                                                                              \
+        return segment_reduce(module, slot, op);                                       \
     }
-    if (size < 0 || PyArray_NDIM(work->values) < 1 ||
-        PyArray_DIM(work->values, 0) != PyArray_DIM(work->ids, 0)) {
-        PyErr_SetString(PyExc_ValueError, "ids has one entry for each row of values");
-        return -1;
-    }
-    call->type = ps_dtype_of(state, PyArray_DESCR(work->values));
-    call->n = PyArray_DIM(work->ids, 0);
-    call->values = PyArray_BYTES(work->values);
-    call->width = row_width(work->values);
-    return call->width < 0 ? -1 : 0;
-}
-
-static void
-close_groups(group_work *work)
-{
-    Py_XDECREF(work->values);
-    Py_XDECREF(work->ids);
-    Py_XDECREF(work->result);
-    Py_XDECREF(work->place);
-    Py_XDECREF(work->centre);
-}
-
-static ps_status
-run_find(void *call, ps_run *run)
-{
-    return ps_find(call, run);
-}
-
-static ps_status
-run_deviate(void *call, ps_run *run)
-{
-    return ps_deviate(call, run);
-}
-
-static int
-run_groups(ps_state *state, group_work *work, ps_op_fn op)
-{
-    work->call.result = PyArray_BYTES(work->result);
-    const int64_t nbytes = PyArray_NBYTES(work->values) + 8 * work->call.n;
-    return ps_raise(state, ps_run_op(state, op, &work->call, nbytes), "ids");
-}
-
-/* find_extremes(values, ids, size, op): numbers of the rows that min, max, fmin
- * or fmax of each group return, for each column; -1 where a group has none. None when
- * an id is out of bounds. */
-PyObject *
-ps_py_find_extremes(PyObject *module, PyObject *args)
-{
-    ps_state *const state = ps_get_state(module);
-    PyObject *values, *ids, *op, *result = NULL;
-    Py_ssize_t size;
-    group_work work;
-    memset(&work, 0, sizeof(work));
-    ps_visit_call *const call = &work.call;
-    if (!PyArg_ParseTuple(args, "OOnO", &values, &ids, &size, &op) ||
-        ps_to_op(state, op, &call->op) < 0 ||
-        open_groups(state, &work, values, ids, size) < 0) {
-        goto finish;
-    }
-    if (call->type >= PS_NUM_DTYPES || call->op >= PS_NUM_REDUCTIONS ||
-        ps_kernels()->find_checked[call->op][call->type] == NULL) {
-        PyErr_SetString(PyExc_TypeError, "extremes of what has an order only");
-        goto finish;
-    }
-    PyArray_Descr *const wide = PyArray_DescrFromType(NPY_INT64);
-    work.result = fresh_rows(work.values, size, PyArray_DESCR(work.values), false);
-    work.place =
-            work.result != NULL ? fresh_rows(work.values, size, wide, false) : NULL;
-    Py_DECREF(wide);
-    if (work.place == NULL) {
-        goto finish;
-    }
-    call->place = PyArray_DATA(work.place);
-    if (run_groups(state, &work, run_find) == 0) {
-        result = Py_NewRef(call->n_bad == 0 ? (PyObject *)work.place : Py_None);
-    }
-finish:
-    close_groups(&work);
-    return result;
-}
-
-/* sum_deviations(values, ids, centre): for each group the sum of (value - centre)^2,
- * by columns; values and centre float32 or float64 alike. */
-PyObject *
-ps_py_sum_deviations(PyObject *module, PyObject *args)
-{
-    ps_state *const state = ps_get_state(module);
-    PyObject *values, *ids, *centre, *result = NULL;
-    group_work work;
-    memset(&work, 0, sizeof(work));
-    if (!PyArg_ParseTuple(args, "OOO", &values, &ids, &centre)) {
-        return NULL;
-    }
-    work.centre = as_contiguous(centre);
-    if (work.centre == NULL) {
-        return NULL;
-    }
-    const npy_intp size =
-            PyArray_NDIM(work.centre) > 0 ? PyArray_DIM(work.centre, 0) : -1;
-    if (open_groups(state, &work, values, ids, size) < 0) {
-        goto finish;
-    }
-    if (PyArray_NDIM(work.centre) != PyArray_NDIM(work.values) ||
-        PyArray_SIZE(work.centre) != size * work.call.width ||
-        !PyArray_EquivTypes(PyArray_DESCR(work.centre), PyArray_DESCR(work.values)) ||
-        (work.call.type != PS_f32 && work.call.type != PS_f64)) {
-        PyErr_SetString(PyExc_TypeError, "values and centre are floats of one type");
-        goto finish;
-    }
-    work.result = fresh_rows(work.values, size, PyArray_DESCR(work.values), true);
-    work.call.centre = PyArray_BYTES(work.centre);
-    if (work.result != NULL && run_groups(state, &work, run_deviate) == 0) {
-        result = Py_NewRef((PyObject *)work.result);
-    }
-finish:
-    close_groups(&work);
-    return result;
-}
+PS_FOR_EACH_SEGMENT_NAME(DEFINE_SEGMENT_NAME)

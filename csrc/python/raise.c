@@ -2,18 +2,23 @@
  * have NumPy's form and add the position. */
 #include "python/core.h"
 
+#include <string.h>
+
 static void
 raise_bad_index(ps_status status, const char *index_name)
 {
     PyObject *const value =
             status.is_unsigned ? PyLong_FromUnsignedLongLong((uint64_t)status.value)
                                : PyLong_FromLongLong(status.value);
+    const bool is_missing =
+            !status.is_unsigned && status.value < 0 && strcmp(index_name, "ids") == 0;
     if (value != NULL) {
         PyErr_Format(PyExc_IndexError,
                      "index %S is out of bounds for axis %d with size %lld "
-                     "(position %lld of %lld in '%s')",
+                     "(position %lld of %lld in '%s'%s)",
                      value, status.axis, (long long)status.size,
-                     (long long)status.position, (long long)status.total, index_name);
+                     (long long)status.position, (long long)status.total, index_name,
+                     is_missing ? "; mode=\"drop\" leaves such ids out" : "");
         Py_DECREF(value);
     }
 }

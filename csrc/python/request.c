@@ -39,23 +39,21 @@ ps_close_request(ps_request *request)
 
 /* A helper says what `object`, which became `index`, is instead of integers. */
 static void
-refuse_index(ps_state *state, const ps_request *request, PyObject *object,
-             PyArrayObject *index)
+refuse_index(ps_state *state, const char *name, PyObject *object, PyArrayObject *index)
 {
     PyObject *const helper = ps_get_helper(state, PS_HELPER_index_trouble);
     PyObject *const trouble =
             helper == NULL ? NULL : PyObject_CallFunction(helper, "OO", object, index);
     if (trouble != NULL) {
-        PyErr_Format(PyExc_TypeError, "'%s' %S", request->index_name, trouble);
+        PyErr_Format(PyExc_TypeError, "'%s' %S", name, trouble);
         Py_DECREF(trouble);
     }
 }
 
-/* `object` as an array of integers, as which an empty list counts; a new reference. */
-static PyArrayObject *
-as_index(ps_state *state, ps_request *request, PyObject *object)
+PyArrayObject *
+ps_as_index(ps_state *state, PyObject *object, const char *name)
 {
-    PyArrayObject *index = ps_as_array(state, object, request->index_name);
+    PyArrayObject *index = ps_as_array(state, object, name);
     if (index == NULL) {
         return NULL;
     }
@@ -65,7 +63,7 @@ as_index(ps_state *state, ps_request *request, PyObject *object)
         Py_SETREF(index, empty);
     }
     if (index != NULL && ps_index_type_of(index) < 0) {
-        refuse_index(state, request, object, index);
+        refuse_index(state, name, object, index);
         Py_CLEAR(index);
     }
     return index;
@@ -74,7 +72,7 @@ as_index(ps_state *state, ps_request *request, PyObject *object)
 int
 ps_add_index(ps_state *state, ps_request *request, PyObject *object)
 {
-    PyArrayObject *const index = as_index(state, request, object);
+    PyArrayObject *const index = ps_as_index(state, object, request->index_name);
     if (index == NULL) {
         return -1;
     }
@@ -90,7 +88,7 @@ ps_add_index(ps_state *state, ps_request *request, PyObject *object)
 int
 ps_add_tuples(ps_state *state, ps_request *request, PyObject *object)
 {
-    PyArrayObject *const tuples = as_index(state, request, object);
+    PyArrayObject *const tuples = ps_as_index(state, object, request->index_name);
     if (tuples == NULL) {
         return -1;
     }

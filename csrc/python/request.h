@@ -47,6 +47,10 @@ typedef struct {
     void *block;
 } ps_request;
 
+/* `object` as an array of integers of any type, as which an empty list counts; a new
+ * reference, or NULL with a TypeError that says what it is instead. */
+PyArrayObject *ps_as_index(ps_state *state, PyObject *object, const char *name);
+
 /* A request with nothing in it. */
 void ps_begin_request(ps_request *request);
 

@@ -1,0 +1,17 @@
+/* Numbers of an index looked at for their own sake. */
+#ifndef PS_PYTHON_NUMBERS_H
+#define PS_PYTHON_NUMBERS_H
+
+#include "python/core.h"
+
+/* One more than the largest number of `index` where `mask`, of its shape or broadcast
+ * to it, is true, or NULL; negatives are ignored. PS_TOO_LARGE: one does not fit in 64
+ * bits. */
+ps_status ps_top_of(ps_state *state, PyArrayObject *index, PyArrayObject *mask,
+                    int64_t *top);
+
+/* PS_INDEX_BAD tells of the first number that is not in [0, size). */
+ps_status ps_check_numbers(ps_state *state, PyArrayObject *index, PyArrayObject *mask,
+                           int64_t size);
+
+#endif

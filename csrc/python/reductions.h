@@ -1,0 +1,42 @@
+/* The reductions of segments that one fold answers: names, kinds, dtypes. */
+#ifndef PS_PYTHON_REDUCTIONS_H
+#define PS_PYTHON_REDUCTIONS_H
+
+#include "python/core.h"
+
+/* What is folded. */
+enum ps_folded {
+    PS_FOLD_VALUES,
+    PS_FOLD_TRUTH, /* of the values, as bools */
+    PS_FOLD_ONES   /* one for each entry */
+};
+
+typedef struct {
+    const char *name;
+    enum ps_op fold;
+    enum ps_folded of;
+    bool divides;      /* the sum by the count */
+    const char *kinds; /* of dtypes as NumPy says them; "V" is bfloat16 */
+} ps_reduction;
+
+/* What a call computes in and what it returns. */
+typedef struct {
+    PyArray_Descr *result, *sum; /* owned */
+    enum ps_dtype result_type, sum_type;
+} ps_fold_types;
+
+/* The row of a name, an alias or a ufunc; NULL where there is none. */
+const ps_reduction *ps_find_reduction(const ps_state *state, PyObject *op);
+
+/* The row of its own name; NULL where there is none. */
+const ps_reduction *ps_reduction_named(const char *name);
+
+/* The types for values of dtype `given`, where `dtype` is what the caller names, or
+ * NULL. 1; 0 where the reduction does not exist, or has no such result; or -1 with an
+ * exception. To be closed in any case. */
+int ps_find_types(ps_state *state, const ps_reduction *reduction, PyArray_Descr *given,
+                  PyObject *dtype, ps_fold_types *types);
+
+void ps_close_types(ps_fold_types *types);
+
+#endif

@@ -1,0 +1,334 @@
+/* Runs of entries (contract in runs.h).
+ *
+ * Everything that may run Python code, copies and casts, happens while the arrays are
+ * taken; ps_open_runs takes pointers, shapes and strides afterwards. Numbers of limits
+ * and gather= are not looked at here: the op checks each where it uses it.
+ */
+#include "python/runs.h"
+
+#include <string.h>
+
+#include "base/sizes.h"
+#include "kernels/kernels.h"
+#include "ops/identity.h"
+#include "ops/values.h"
+#include "python/arrays.h"
+#include "python/copies.h"
+
+void
+ps_write_empty(enum ps_op op, enum ps_dtype type, char *empty)
+{
+    memset(empty, 0, 16);
+    op = op == PS_fmin ? PS_min : op == PS_fmax ? PS_max : op;
+    if (op != PS_add) {
+        ps_write_identity(op, type, empty);
+    }
+    if (type == PS_t64 && op != PS_add) {
+        *(t64 *)(void *)empty = (t64){INT64_MIN};
+    }
+}
+
+void
+ps_begin_runs(ps_runs *runs)
+{
+    runs->values = runs->starts = runs->stops = NULL;
+    runs->gather = runs->weights = runs->mask = NULL;
+    runs->axis = 0;
+    runs->are_offsets = false;
+    runs->call = (ps_segment_call){.gather = {.data = NULL}};
+}
+
+void
+ps_close_runs(ps_runs *runs)
+{
+    Py_XDECREF(runs->values);
+    Py_XDECREF(runs->starts);
+    Py_XDECREF(runs->stops);
+    Py_XDECREF(runs->gather);
+    Py_XDECREF(runs->weights);
+    Py_XDECREF(runs->mask);
+}
+
+/* Are the axes behind `axis` one run of items? Strides of no elements mean nothing. */
+static bool
+has_dense_rows(PyArrayObject *array, int axis)
+{
+    int64_t nbytes = PyArray_ITEMSIZE(array);
+    if (PyArray_SIZE(array) == 0) {
+        return true;
+    }
+    for (int i = PyArray_NDIM(array) - 1; i > axis; i--) {
+        if (PyArray_DIM(array, i) != 1 && PyArray_STRIDE(array, i) != nbytes) {
+            return false;
+        }
+        nbytes *= PyArray_DIM(array, i);
+    }
+    return true;
+}
+
+int
+ps_take_rows(ps_state *state, ps_runs *runs, PyArrayObject *values,
+             PyArray_Descr *descr)
+{
+    const enum ps_dtype from = ps_dtype_of(state, PyArray_DESCR(values));
+    const enum ps_dtype to = ps_dtype_of(state, descr);
+    if (from != to && !ps_can_convert(from, to)) {
+        Py_INCREF(descr);
+        runs->values = ps_cast_of(values, descr);
+    }
+    else if (has_dense_rows(values, runs->axis)) {
+        runs->values = (PyArrayObject *)Py_NewRef((PyObject *)values);
+    }
+    else {
+        runs->values = ps_copy_of(values, NPY_CORDER);
+    }
+    return runs->values != NULL ? 0 : -1;
+}
+
+int
+ps_take_limits(ps_state *state, PyObject *object, const char *name,
+               PyArrayObject **result)
+{
+    PyArrayObject *array = ps_as_array(state, object, name);
+    if (array == NULL) {
+        return -1;
+    }
+    if (!PyArray_Check(object) && PyArray_SIZE(array) == 0) {
+        Py_SETREF(array, ps_cast_of(array, PyArray_DescrFromType(NPY_INTP)));
+    }
+    if (array != NULL && (ps_index_type_of(array) < 0 || PyArray_NDIM(array) != 1)) {
+        Py_DECREF((PyObject *)array);
+        return 0;
+    }
+    if (array != NULL && ps_is_swapped(array)) {
+        Py_SETREF(array, ps_contiguous(array));
+    }
+    *result = array;
+    return array != NULL ? 1 : -1;
+}
+
+bool
+ps_read_limit(PyArrayObject *limits, npy_intp at, int64_t *value)
+{
+    const int type = ps_index_type_of(limits);
+    const char *const from = PyArray_BYTES(limits) + at * PyArray_STRIDE(limits, 0);
+    int64_t row;
+    ps_kernels()->rows[type](PS_MODE_DROP, &row, from, 1, 0, INT64_MAX);
+    *value = row;
+    return row >= 0;
+}
+
+PyArrayObject *
+ps_offsets_of(PyArrayObject *lengths)
+{
+    const npy_intp n = PyArray_DIM(lengths, 0);
+    npy_intp shape = n + 1;
+    PyArrayObject *const offsets =
+            (PyArrayObject *)PyArray_SimpleNew(1, &shape, NPY_INT64);
+    if (offsets == NULL) {
+        return NULL;
+    }
+    int64_t *const to = PyArray_DATA(offsets);
+    ps_kernels()->rows[ps_index_type_of(lengths)](
+            PS_MODE_DROP, to + 1, PyArray_BYTES(lengths), n, PyArray_STRIDE(lengths, 0),
+            INT64_MAX);
+    to[0] = 0;
+    for (npy_intp i = 1; i <= n; i++) {
+        if (to[i] < 0 || __builtin_add_overflow(to[i - 1], to[i], &to[i])) {
+            Py_DECREF((PyObject *)offsets);
+            return NULL;
+        }
+    }
+    return offsets;
+}
+
+/* An array of one axis as an index of `size` rows. */
+static int
+open_index(PyArrayObject *array, const char *name, int64_t size, ps_index *index,
+           int64_t *stride)
+{
+    const int type = ps_index_type_of(array);
+    if (type < 0 || PyArray_NDIM(array) != 1 || ps_is_swapped(array)) {
+        return ps_raise_changed(name);
+    }
+    *stride = PyArray_STRIDE(array, 0);
+    *index = (ps_index){.data = PyArray_BYTES(array),
+                        .strides = stride,
+                        .type = (enum ps_index_type)type,
+                        .size = size};
+    return 0;
+}
+
+static int
+open_limits(ps_runs *runs)
+{
+    ps_segment_call *const call = &runs->call;
+    const npy_intp n = runs->n_segments + runs->are_offsets;
+    PyArrayObject *const stops = runs->are_offsets ? runs->starts : runs->stops;
+    if (open_index(runs->starts, "starts", 0, &call->start, &runs->start_stride) < 0 ||
+        open_index(stops, "stops", 0, &call->stop, &runs->stop_stride) < 0) {
+        return -1;
+    }
+    if (PyArray_DIM(runs->starts, 0) != n || PyArray_DIM(stops, 0) != n) {
+        return ps_raise_changed("offsets");
+    }
+    if (runs->are_offsets) {
+        call->stop.data += runs->stop_stride;
+    }
+    call->n_segments = runs->n_segments;
+    return 0;
+}
+
+/* Axes before the entries. Where one has no length there is nothing to fold, and one
+ * place with rows of no elements is left, whose limits are still checked. */
+static int
+open_axes(ps_runs *runs)
+{
+    ps_segment_call *const call = &runs->call;
+    PyArrayObject *const values = runs->values;
+    const int axis = runs->axis, ndim = PyArray_NDIM(values);
+    const int64_t *const shape = (const int64_t *)PyArray_DIMS(values);
+    if (ndim <= axis || !has_dense_rows(values, axis)) {
+        return ps_raise_changed("values");
+    }
+    if (!ps_count(ndim - axis - 1, shape + axis + 1, &call->width) ||
+        !ps_count(axis, shape, &call->n_outer)) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    call->outer_ndim = axis;
+    call->outer_shape = runs->outer_shape;
+    call->outer_strides = runs->outer_strides;
+    for (int i = 0; i < axis; i++) {
+        runs->outer_shape[i] = shape[i];
+        runs->outer_strides[i] = PyArray_STRIDE(values, i);
+    }
+    if (call->n_outer == 0) {
+        call->n_outer = 1;
+        call->outer_ndim = 0;
+        call->width = 0;
+    }
+    call->n_rows = shape[axis];
+    call->row_stride = PyArray_STRIDE(values, axis);
+    return 0;
+}
+
+/* The mask has an axis for the entries, or is contiguous in the shape of the values
+ * with the entries in the place of `axis`. */
+static int
+open_mask(ps_runs *runs)
+{
+    ps_segment_call *const call = &runs->call;
+    PyArrayObject *const mask = runs->mask;
+    const bool is_fine = PyArray_NDIM(mask) > 1;
+    const int axis = is_fine ? runs->axis : 0;
+    if (!PyArray_ISBOOL(mask) || PyArray_NDIM(mask) <= axis ||
+        PyArray_DIM(mask, axis) != call->n_entries ||
+        (is_fine && !PyArray_IS_C_CONTIGUOUS(mask))) {
+        return ps_raise_changed("where");
+    }
+    call->mask = PyArray_BYTES(mask);
+    call->mask_entry = is_fine ? call->width : PyArray_STRIDE(mask, 0);
+    call->mask_element = is_fine;
+    call->mask_outer = is_fine ? call->width * call->n_entries : 0;
+    return 0;
+}
+
+/* What stands beside the rows: gather=, weights, mask. */
+static int
+open_entries(ps_runs *runs)
+{
+    ps_segment_call *const call = &runs->call;
+    call->n_entries = call->n_rows;
+    if (runs->gather != NULL) {
+        if (open_index(runs->gather, "gather", call->n_rows, &call->gather,
+                       &runs->gather_stride) < 0) {
+            return -1;
+        }
+        call->n_entries = PyArray_DIM(runs->gather, 0);
+    }
+    if (runs->weights != NULL) {
+        if (PyArray_NDIM(runs->weights) != 1 ||
+            PyArray_DIM(runs->weights, 0) != call->n_entries) {
+            return ps_raise_changed("weights");
+        }
+        call->weights = PyArray_BYTES(runs->weights);
+    }
+    return runs->mask != NULL ? open_mask(runs) : 0;
+}
+
+int
+ps_open_runs(ps_state *state, ps_runs *runs)
+{
+    ps_segment_call *const call = &runs->call;
+    PyArrayObject *const values = runs->values;
+    if (ps_storage_of(state, values, &call->dtype) != PS_STORED_NUMBERS) {
+        return ps_raise_changed("values");
+    }
+    call->values = PyArray_BYTES(values);
+    call->itemsize = PyArray_ITEMSIZE(values);
+    call->swapped = ps_is_swapped(values);
+    call->aligned = PyArray_ISALIGNED(values);
+    call->empty = runs->empty;
+    return open_axes(runs) < 0 || open_limits(runs) < 0 || open_entries(runs) < 0 ? -1
+                                                                                  : 0;
+}
+
+/* Copies of n limits from `first` on; how many do not lie within [0, most]. */
+static int64_t
+copy_limits(PyArrayObject *limits, int64_t first, int64_t n, int64_t most, int64_t *to)
+{
+    const int64_t stride = PyArray_STRIDE(limits, 0);
+    return ps_kernels()->rows[ps_index_type_of(limits)](
+            PS_MODE_DROP, to, PyArray_BYTES(limits) + first * stride, n, stride,
+            most + 1);
+}
+
+bool
+ps_measure_runs(const ps_runs *runs, int64_t n_entries, int64_t *count)
+{
+    enum {
+        BLOCK = 256
+    };
+    int64_t start[BLOCK], n_bad = 0;
+    PyArrayObject *const stops = runs->are_offsets ? runs->starts : runs->stops;
+    for (int64_t first = 0; first < runs->n_segments; first += BLOCK) {
+        const int64_t n = ps_min(BLOCK, runs->n_segments - first);
+        n_bad += copy_limits(runs->starts, first, n, n_entries, start);
+        n_bad += copy_limits(stops, first + runs->are_offsets, n, n_entries,
+                             count + first);
+        for (int64_t i = 0; i < n; i++) {
+            count[first + i] -= start[i];
+            n_bad += count[first + i] < 0;
+        }
+    }
+    return n_bad == 0;
+}
+
+static ps_status
+run_segment(void *call, ps_run *run)
+{
+    return ps_segment(call, run);
+}
+
+int
+ps_run_runs(ps_state *state, ps_runs *runs, PyArrayObject *out)
+{
+    ps_segment_call *const call = &runs->call;
+    int64_t nbytes, outputs;
+    if (!ps_multiply(call->n_segments, call->n_outer, &outputs) ||
+        PyArray_SIZE(out) != outputs * call->width) {
+        return ps_raise_changed("values");
+    }
+    call->out = PyArray_BYTES(out);
+    if (__builtin_mul_overflow(call->width * call->itemsize + 8,
+                               call->n_entries + call->n_segments, &nbytes) ||
+        __builtin_mul_overflow(nbytes, call->n_outer, &nbytes)) {
+        nbytes = INT64_MAX;
+    }
+    const ps_status status = ps_run_op(state, run_segment, call, nbytes);
+    if (status.code == PS_INDEX_BAD) {
+        return 0;
+    }
+    return ps_raise(state, status, "offsets") < 0 ? -1 : 1;
+}

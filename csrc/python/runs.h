@@ -1,0 +1,58 @@
+/* Runs of entries along an axis, from Python arguments to a call of the segment op:
+ * offsets, starts and stops, or lengths; rows of the values themselves or those that
+ * gather= names; weights and masks. */
+#ifndef PS_PYTHON_RUNS_H
+#define PS_PYTHON_RUNS_H
+
+#include "python/core.h"
+
+typedef struct {
+    PyArrayObject *values, *starts, *stops, *gather, *weights, *mask; /* owned */
+    int axis; /* of the values: the entries' */
+    int64_t n_segments;
+    bool are_offsets; /* `starts` is n_segments + 1 offsets; there are no stops */
+    int64_t start_stride, stop_stride, gather_stride;
+    int64_t outer_shape[PS_MAX_DIMS], outer_strides[PS_MAX_DIMS];
+    _Alignas(16) char empty[16];
+    ps_segment_call call;
+} ps_runs;
+
+/* What a segment without entries becomes: the identity, but +0 for sums, NaT for times,
+ * which have no least, and for fmin and fmax that of min and max: NaN is for segments
+ * that hold nothing else. 16 bytes at `empty`. */
+void ps_write_empty(enum ps_op op, enum ps_dtype type, char *empty);
+
+/* Runs of nothing yet. */
+void ps_begin_runs(ps_runs *runs);
+
+/* The rows: the array itself, or a copy whose axes behind `axis` are contiguous. One
+ * that kernels cannot cast to `descr` is cast by NumPy. 0 or -1. */
+int ps_take_rows(ps_state *state, ps_runs *runs, PyArrayObject *values,
+                 PyArray_Descr *descr);
+
+/* An integer array of one axis; *result is a new reference to it in native order. 1; 0
+ * where it is something else, and no exception; or -1. */
+int ps_take_limits(ps_state *state, PyObject *object, const char *name,
+                   PyArrayObject **result);
+
+/* Offsets that lengths mean, a new array of one more; NULL without an exception where
+ * one is negative or their sum does not fit in 64 bits. */
+PyArrayObject *ps_offsets_of(PyArrayObject *lengths);
+
+/* Number `at` of an array of ps_take_limits; false where it does not fit in 64 bits. */
+bool ps_read_limit(PyArrayObject *limits, npy_intp at, int64_t *value);
+
+/* How many entries each run has. False where a limit is out of bounds. */
+bool ps_measure_runs(const ps_runs *runs, int64_t n_entries, int64_t *count);
+
+/* Fill the call from the arrays as they are now; the last step before the op. op and
+ * type of the call have been set, and so is its `empty`. 0 or -1. */
+int ps_open_runs(ps_state *state, ps_runs *runs);
+
+/* Run it into `out`, (axes before, n_segments, axes behind) of the call's type: 1; 0
+ * where a limit or a row is out of bounds; or -1. */
+int ps_run_runs(ps_state *state, ps_runs *runs, PyArrayObject *out);
+
+void ps_close_runs(ps_runs *runs);
+
+#endif

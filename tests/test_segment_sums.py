@@ -1,0 +1,97 @@
+"""Values that segment sums must have: wide accumulators, entries left out, rows listed.
+
+The slow twin computes in the same dtypes, so these are compared with known numbers.
+"""
+
+import numpy as np
+import pytest
+
+import pyscatter as ps
+
+N = 1_000_000
+WAYS = {
+    "ids": lambda n: {"ids": np.zeros(n, int), "num_segments": 1},
+    "plan": lambda n: {"ids": ps.Plan(np.zeros(n, int), 1)},
+    "offsets": lambda n: {"offsets": [0, n]},
+    "starts": lambda n: {"starts": [0], "stops": [n]},
+    "lengths": lambda n: {"lengths": [n]},
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("shape", [(N,), (N // 4, 4)])
+def test_means_and_deviations_of_float32_are_those_of_float64(way, shape):
+    values = np.random.default_rng(1).normal(1e4, 1, shape).astype(np.float32)
+    exact = values.astype(float)
+    said = WAYS[way](shape[0])
+    for op in ("mean", "var", "std"):
+        result = ps.segment_reduce(values, op=op, **said)
+        assert result.dtype == np.float32
+        np.testing.assert_allclose(result[0], getattr(exact, op)(axis=0), rtol=1e-6)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.complex64])
+def test_constants_have_their_mean_and_no_deviation(way, dtype):
+    values = np.full(N, 100, dtype)
+    assert ps.segment_reduce(values, op="mean", **WAYS[way](N))[0] == 100
+    assert ps.segment_reduce(values, op="std", **WAYS[way](N))[0] == 0
+
+
+def test_a_named_dtype_is_what_means_are_summed_in():
+    ones = np.ones(2**24 + 4, np.float32)
+    ids = np.zeros(len(ones), np.int8)
+    mean = ps.segment_reduce(ones, ids, 1, op="mean", dtype=np.float32)
+    assert mean[0] == np.float32(2**24) / np.float32(len(ones))
+    assert ps.segment_mean(ones, ids, 1)[0] == 1
+
+
+@pytest.mark.parametrize("width", [None, 1, 3])
+def test_products_of_complex_skip_what_is_left_out(width):
+    tail = () if width is None else (width,)
+    values = np.ones((20, *tail), complex)
+    values[3] = np.inf + 1j
+    values[7] = 2
+    values[11] = 1j
+    where = np.zeros(20, bool)
+    where[[3, 7]] = True
+    result = ps.segment_prod(values, offsets=[0, 5, 6, 20], where=where)
+    assert (result[0] == values[3]).all()
+    assert (result[1] == 1).all() and (result[2] == 2).all()
+    values[4] = np.nan
+    result = ps.segment_prod(values, starts=[3, 6], stops=[5, 8], skipna=True)
+    assert (result[0] == values[3]).all() and (result[1] == 2).all()
+
+
+def test_products_of_complex_in_several_blocks():
+    values = np.exp(1j * np.arange(9000.0))
+    where = np.arange(9000) % 3 > 0
+    one = ps.segment_prod(values, offsets=[0, 9000], where=where)
+    kept = ps.segment_prod(values[where], offsets=[0, 6000])
+    np.testing.assert_allclose(one, kept)
+    three = ps.segment_prod(values, offsets=[0, 9000], where=where, initial=2)
+    np.testing.assert_allclose(three, 2 * kept)
+
+
+def test_numbers_may_be_arrays_without_axes():
+    values, ids = [1.0, 2.0, 4.0], [0, 1, 1]
+    assert ps.segment_sum(values, ids, np.array(3)).tolist() == [1, 6, 0]
+    assert ps.segment_sum(values, offsets=[0, 3], num_segments=np.array(1)) == 7
+    assert ps.bincount(ids, minlength=np.array(3)).tolist() == [1, 2, 0]
+    deviations = ps.segment_reduce(values, ids, op="var", ddof=np.array(1))
+    assert np.isnan(deviations[0]) and deviations[1] == 2
+
+
+def test_a_plan_that_dropped_entries_drops_them_as_ids():
+    values = np.array([1.0, 2.0, 4.0])
+    plan = ps.Plan([0, -1, 1], 2, mode="drop")
+    assert ps.segment_sum(values, plan).tolist() == [1, 4]
+    assert ps.segment_reduce(values, plan, op="max").tolist() == [1, 4]
+    assert ps.segment_reduce(values, plan, op="median").tolist() == [1, 4]
+
+
+@pytest.mark.parametrize("op", ["add", "max", "mean", "count", "first", "median"])
+def test_fill_values_and_masks_of_bools(op):
+    values = np.array([True, False, True])
+    result = ps.segment_reduce(values, [0, 0, 2], 4, op=op, fill_value=False)
+    assert result[1] == 0 and result[3] == 0
