@@ -33,6 +33,26 @@ def is_missing(values):
     return None
 
 
+def present(values, where, batch_dims, axis):
+    """Return where elements are neither missing nor left out by `where`, or None.
+
+    `where` has the shape of the values, batch_dims being -1, or that of the entries:
+    the batch axes and `axis`. The result has the shape of the values.
+    """
+    missing = is_missing(values)
+    if missing is None:
+        whole = np.ones(values.shape, bool)
+    else:
+        whole = ~missing
+    if where is not None:
+        if batch_dims >= 0:
+            shape = (*values.shape[:batch_dims], *(1,) * (values.ndim - batch_dims))
+            shape = (*shape[:axis], values.shape[axis], *shape[axis + 1 :])
+            where = where.reshape(shape)
+        whole &= where
+    return whole
+
+
 @functools.cache
 def identity(op, dtype):
     """Return what an empty segment holds, as a scalar of `dtype`."""

@@ -3,6 +3,8 @@
 The slow twin computes in the same dtypes, so these are compared with known numbers.
 """
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -95,3 +97,51 @@ def test_fill_values_and_masks_of_bools(op):
     values = np.array([True, False, True])
     result = ps.segment_reduce(values, [0, 0, 2], 4, op=op, fill_value=False)
     assert result[1] == 0 and result[3] == 0
+
+
+OPS = ("add", "mul", "min", "max", "and", "mean", "count", "any")
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_listed_rows_are_folded_where_they_lie(op):
+    """A table of many columns; its rows repeated would be a hundred times as much."""
+    table = np.ones((20, 10_000), np.int32)
+    gather = np.arange(2_000) % 20
+    ids = np.arange(2_000) // 1_000
+    whole = table[:, 0][gather]
+    said = {"ids": ids}, {"ids": ids, "where": ids == 1}, {"offsets": [0, 1000, 2000]}
+    for one in (*said, {"starts": [0, 1000], "stops": [1000, 2000]}):
+        tracemalloc.start()
+        result = ps.segment_reduce(table, gather=gather, op=op, **one)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        expected = ps.segment_reduce(whole, op=op, **one)
+        np.testing.assert_array_equal(result, expected[:, None] + 0 * table[:1])
+        assert peak < 8 * result.nbytes + 200_000
+
+
+@pytest.mark.parametrize("op", [*OPS, "first", "argmax", "median", "var"])
+def test_rows_outside_all_ranges_are_checked(op):
+    with pytest.raises(IndexError, match=r"index 7 .* \(position 3 of 4 in 'gather'"):
+        ps.segment_reduce([1, 2, 4], starts=[0], stops=[2], gather=[0, 1, 2, 7], op=op)
+    result = ps.segment_reduce(
+        [1, 2, 4],
+        starts=[0],
+        stops=[2],
+        gather=[0, 1, 2, 7],
+        where=[True, True, True, False],
+        op=op,
+    )
+    assert result.shape == (1,)
+
+
+def test_complex_weights_have_one_product_by_ids_and_by_offsets():
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=500) + 1j * rng.normal(size=500)
+    weights = rng.normal(size=500) + 1j * rng.normal(size=500)
+    by_ids = ps.segment_sum(values, np.arange(500), weights=weights)
+    by_offsets = ps.segment_sum(values, offsets=np.arange(501), weights=weights)
+    real = values.real * weights.real - values.imag * weights.imag
+    imaginary = values.real * weights.imag + values.imag * weights.real
+    assert (by_ids == by_offsets).all()
+    assert (by_ids.real == real).all() and (by_ids.imag == imaginary).all()

@@ -15,7 +15,8 @@
 #include "ops/values.h"
 
 enum {
-    /* Half of a first cache, beside the result of a cast.
+    /* Half of a first cache, beside the result of a cast: what has just been divided is
+     * cast from there.
      * Bytes of the sums that are worked at a time. */
     PIECE_BYTES = 16 << 10
 };
@@ -123,6 +124,24 @@ divide(const ps_finish_call *call, char *sums, const int64_t *count, int64_t n,
     }
 }
 
+/* sums[i][j] /= weight[i] of the same type, which is f32 or f64: no other type has a
+ * weighted mean here. Nothing over nothing is NaN. */
+static void
+divide_by_weights(enum ps_dtype type, char *sums, const char *weight, int64_t n,
+                  int64_t width)
+{
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < width; j++) {
+            if (type == PS_f32) {
+                ((f32 *)(void *)sums)[i * width + j] /= ((const f32 *)weight)[i];
+            }
+            else {
+                ((f64 *)(void *)sums)[i * width + j] /= ((const f64 *)weight)[i];
+            }
+        }
+    }
+}
+
 /* out[i][j] = fill where count[i] is zero: groups that nothing came to. */
 static void
 fill_empty(const ps_finish_call *call, char *out, const int64_t *count, int64_t n,
@@ -136,20 +155,25 @@ fill_empty(const ps_finish_call *call, char *out, const int64_t *count, int64_t 
     }
 }
 
-/* Rows [first, first + n) of a block of groups, whose counts begin at `count`: one for
- * each row, or for each element, which then is a row of its own. The order is that of
- * exactness: the quotient is made in the type of the sums and rounded once, and a fill
- * value of the result's type is never rounded. */
+/* Rows [first, first + n) of a block of groups, whose counts begin at number `counted`:
+ * one for each row, or for each element, which then is a row of its own. The order is
+ * that of exactness: the quotient is made in the type of the sums and rounded once, and
+ * a fill value of the result's type is never rounded. */
 static void
-finish_rows(const ps_finish_call *call, int64_t first, const int64_t *count, int64_t n)
+finish_rows(const ps_finish_call *call, int64_t first, int64_t counted, int64_t n)
 {
+    const int64_t *const count = call->count != NULL ? call->count + counted : NULL;
     const int64_t width = call->width, elements = n * width;
     const int64_t size = ps_dtype_size[call->type];
     char *const sums = call->sums + first * width * size;
     char *const out = call->out + first * width * ps_dtype_size[call->out_type];
     const int64_t rows = call->is_fine ? elements : n;
     const int64_t each = call->is_fine ? 1 : width;
-    if (call->divides) {
+    if (call->divides && call->weight_sums != NULL) {
+        divide_by_weights(call->type, sums, call->weight_sums + counted * size, rows,
+                          each);
+    }
+    else if (call->divides) {
         divide(call, sums, count, rows, each);
     }
     if (call->out != call->sums) {
@@ -176,8 +200,7 @@ ps_finish(ps_finish_call *call, ps_run *run)
         for (int64_t s = 0; s < call->n_segments; s += most) {
             const int64_t n = ps_min(most, call->n_segments - s);
             const int64_t at = counted + (call->is_fine ? s * call->width : s);
-            finish_rows(call, first + s, call->count != NULL ? call->count + at : NULL,
-                        n);
+            finish_rows(call, first + s, at, n);
             if (ps_run_stops_after(run, &unheard, n * nbytes)) {
                 return ps_run_status(run);
             }

@@ -83,6 +83,11 @@ typedef struct {
     int64_t *entry_strides; /* per entry axis */
     bool swapped;
     bool aligned;
+    /* Of each entry in C order, or NULL: how many bytes from `data` its row is, in
+     * place of entry_strides; what its values are multiplied by, of the type that they
+     * are combined in. */
+    const int64_t *offset;
+    const char *weights;
 } ps_values;
 
 typedef struct {
@@ -285,7 +290,8 @@ typedef struct {
     int64_t n_batches, n_before, n_segments, width;
     const int64_t *count;
     bool is_fine;
-    bool divides;     /* sums become means */
+    bool divides;            /* sums become means: of count, or, of f32 and f64, ... */
+    const char *weight_sums; /* ... of these, of `type`, laid out as count; or NULL */
     const void *fill; /* of out_type: the result of groups without entries, or NULL */
 } ps_finish_call;
 

@@ -125,6 +125,7 @@ run_small(const ps_scatter_call *call, ps_status *status)
     const ps_values *const values = &call->values;
     if (address->n > PS_FEW_ENTRIES || address->ndim > 1 || call->rows.ndim > 0 ||
         values->dtype != call->target.dtype || values->swapped || !values->aligned ||
+        values->offset != NULL || values->weights != NULL ||
         call->target.dtype >= PS_NUM_DTYPES || call->target.dtype == PS_b1 ||
         call->op >= PS_NUM_REDUCTIONS || !call->include_self || ps_needs_stage(call)) {
         return false;

@@ -323,9 +323,10 @@ ps_value_source_of(const ps_address *address, const ps_rows *rows,
     const bool is_good = values->dtype == type && type != PS_b1 && !values->swapped &&
                          values->aligned &&
                          has_contiguous_rows(rows, &split, values->itemsize);
-    source.packs = !is_even || !is_good;
+    const bool is_listed = values->offset != NULL || values->weights != NULL;
+    source.packs = !is_even || !is_good || is_listed;
     if (source.packs) {
-        source.is_constant = is_even && source.stride == 0;
+        source.is_constant = is_even && source.stride == 0 && !is_listed;
         source.stride = source.is_constant ? 0 : packed_size(&source) * split.width;
     }
     return source;
@@ -430,7 +431,47 @@ pack_block(const ps_value_source *source, int64_t first, int64_t n,
     }
 }
 
-/* Values that do not depend on the entry are packed as the one row that they are. */
+/* Pack the rows that lie at offsets of their own: by the loops of a gather where
+ * kernels can read them as they are, else one by one. */
+static void
+pack_listed(const ps_value_source *source, int64_t first, int64_t n,
+            int64_t value_offset, char *buffer)
+{
+    const ps_values *const values = source->values;
+    const ps_kernel_table *const kernels = ps_kernels();
+    const int64_t row_nbytes = ps_packed_nbytes(source, 1);
+    const int size = ps_size_of(values->itemsize);
+    const char *const from = values->data + value_offset;
+    const bool is_single = source->split.width == 1;
+    const bool is_ready =
+            values->dtype == source->type && source->type != PS_b1 &&
+            !values->swapped && values->aligned && size >= 0 &&
+            has_contiguous_rows(source->rows, &source->split, values->itemsize);
+    if (is_ready) {
+        const ps_list list = {(int64_t *)values->offset + first, NULL, n};
+        const char *const column = from + source->column * values->itemsize;
+        if (is_single) {
+            kernels->gather[size](buffer, &list, column, row_nbytes);
+        }
+        else {
+            kernels->gather_rows(buffer, &list, column, row_nbytes, row_nbytes, false);
+        }
+        return;
+    }
+    for (int64_t i = 0; i < n; i++, buffer += row_nbytes) {
+        const char *const row = from + values->offset[first + i];
+        if (is_single) {
+            ps_convert(source->type, buffer, values->dtype, values->itemsize,
+                       values->swapped, row, 0, 1);
+        }
+        else {
+            pack_row(source, row, buffer);
+        }
+    }
+}
+
+/* Values that do not depend on the entry are packed as the one row that they are.
+ * Weights are the last step: each product is rounded once, in the type of the sums. */
 const char *
 ps_block_values(const ps_value_source *source, int64_t first, int64_t n,
                 int64_t value_offset, char *buffer)
@@ -439,7 +480,18 @@ ps_block_values(const ps_value_source *source, int64_t first, int64_t n,
         return source->values->data + value_offset + first * source->stride +
                source->column * source->values->itemsize;
     }
-    pack_block(source, source->is_constant ? 0 : first, source->is_constant ? 1 : n,
-               value_offset, buffer);
+    const ps_values *const values = source->values;
+    if (values->offset != NULL) {
+        pack_listed(source, first, n, value_offset, buffer);
+    }
+    else {
+        pack_block(source, source->is_constant ? 0 : first, source->is_constant ? 1 : n,
+                   value_offset, buffer);
+    }
+    if (values->weights != NULL) {
+        const int64_t size = ps_dtype_size[source->type];
+        ps_kernels()->scale[source->type](buffer, values->weights + first * size, n,
+                                          source->width);
+    }
     return buffer;
 }

@@ -310,6 +310,18 @@ ps_check_out(ps_state *state, PyArrayObject *out, int ndim, const npy_intp *shap
     return ps_storage_of(state, out, &unused) < 0 ? -1 : ps_require_writeable(out);
 }
 
+bool
+ps_broadcasts_to(PyArrayObject *array, int ndim, const npy_intp *shape)
+{
+    const int lead = ndim - PyArray_NDIM(array);
+    bool fits = lead >= 0;
+    for (int i = 0; fits && i < PyArray_NDIM(array); i++) {
+        const npy_intp own = PyArray_DIM(array, i);
+        fits = own == 1 || own == shape[lead + i];
+    }
+    return fits;
+}
+
 ps_view
 ps_view_of(PyArrayObject *array, enum ps_dtype dtype, ps_axes *axes)
 {

@@ -60,6 +60,9 @@ int ps_check_kept(ps_state *state, PyArrayObject *array, enum ps_dtype dtype,
 int ps_raise_shapes(PyObject *type, const char *format, int ndim, const npy_intp *shape,
                     int other_ndim, const npy_intp *other);
 
+/* Does an array broadcast to a shape, without more axes than that has? */
+bool ps_broadcasts_to(PyArrayObject *array, int ndim, const npy_intp *shape);
+
 /* Can `out` take a result of this shape and dtype: exactly the shape, a cast that the
  * rule allows, writeable? 0, or -1 with an exception. */
 int ps_check_out(ps_state *state, PyArrayObject *out, int ndim, const npy_intp *shape,

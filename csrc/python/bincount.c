@@ -54,12 +54,8 @@ take_mask(count_work *work, PyObject *object)
     if (work->mask == NULL) {
         return -1;
     }
-    const int lead = PyArray_NDIM(work->x) - PyArray_NDIM(work->mask);
-    bool fits = lead >= 0;
-    for (int i = 0; fits && i < PyArray_NDIM(work->mask); i++) {
-        const npy_intp own = PyArray_DIM(work->mask, i);
-        fits = own == 1 || own == PyArray_DIM(work->x, lead + i);
-    }
+    const bool fits =
+            ps_broadcasts_to(work->mask, PyArray_NDIM(work->x), PyArray_DIMS(work->x));
     return fits ? 0
                 : ps_raise_shapes(PyExc_ValueError,
                                   "'where' has shape %U; expected to broadcast to %U, "
@@ -106,7 +102,7 @@ static int
 check_signs(const count_work *work)
 {
     const ps_status status =
-            ps_check_numbers(work->state, work->x, work->mask, INT64_MAX);
+            ps_check_numbers(work->state, work->x, work->mask, PS_MODE_IDS, INT64_MAX);
     if (status.code == PS_INDEX_BAD && !status.is_unsigned && status.value < 0) {
         PyErr_Format(PyExc_ValueError, "x must not be negative; it holds %lld",
                      (long long)status.value);
@@ -191,7 +187,7 @@ open_out(count_work *work, int64_t minlength)
     work->size = work->axis < PyArray_NDIM(out) ? PyArray_DIM(out, work->axis) : 0;
     work->target = (PyArrayObject *)Py_NewRef(work->out);
     const ps_status status =
-            ps_check_numbers(work->state, work->x, work->mask, work->size);
+            ps_check_numbers(work->state, work->x, work->mask, PS_MODE_IDS, work->size);
     if (ps_raise(work->state, status, "x") < 0) {
         return -1;
     }

@@ -46,7 +46,8 @@
     X(truth_of, "pyscatter._objects")          \
     X(index_trouble, "pyscatter._refusals")    \
     X(reduce_in_python, "pyscatter._segment_ops")  \
-    X(write_out, "pyscatter._segment_ops")
+    X(write_out, "pyscatter._segment_ops")         \
+    X(present, "pyscatter._segment_folds")
 
 /* clang-format on */
 

@@ -69,12 +69,12 @@ run_check(void *address, ps_run *run)
 
 ps_status
 ps_check_numbers(ps_state *state, PyArrayObject *index, PyArrayObject *mask,
-                 int64_t size)
+                 enum ps_mode mode, int64_t size)
 {
     lone_index lone;
     open_address(&lone, index, mask);
     lone.index.size = size;
     lone.index.step = 1;
-    lone.address.mode = PS_MODE_IDS;
+    lone.address.mode = mode;
     return ps_run_op(state, run_check, &lone.address, PyArray_NBYTES(index));
 }

@@ -10,8 +10,9 @@
 ps_status ps_top_of(ps_state *state, PyArrayObject *index, PyArrayObject *mask,
                     int64_t *top);
 
-/* PS_INDEX_BAD tells of the first number that is not in [0, size). */
+/* PS_INDEX_BAD tells of the first number that is out of bounds for an axis of `size`
+ * under a mode that refuses such numbers. */
 ps_status ps_check_numbers(ps_state *state, PyArrayObject *index, PyArrayObject *mask,
-                           int64_t size);
+                           enum ps_mode mode, int64_t size);
 
 #endif

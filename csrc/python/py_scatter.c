@@ -48,8 +48,10 @@ typedef struct {
     bool is_private;
     bool has_foreign_sums; /* NumPy alone casts between the target and dtype= */
     enum ps_dtype dtype, accumulator;
-    int64_t itemsize; /* of the target */
-    ps_spans spans;   /* of the target's items */
+    int64_t itemsize;             /* of the target */
+    ps_spans spans;               /* of the target's items */
+    const int64_t *value_offsets; /* of a fold, or NULL; and so are its ... */
+    const char *weights;
     ps_request request;
     ps_incoming values;
 } scatter_work;
@@ -446,6 +448,8 @@ make_call(scatter_work *work, ps_scatter_call *call)
                               .include_self = work->options.include_self,
                               .compensated = work->options.compensated};
     call->values.entry_strides = request->entry_strides;
+    call->values.offset = work->value_offsets;
+    call->values.weights = work->weights;
     call->target = (ps_target){.data = PyArray_BYTES(view),
                                .dtype = work->dtype,
                                .itemsize = work->itemsize,
@@ -626,6 +630,8 @@ scatter_form(scatter_work *work, PyObject *a, PyObject *values)
     work->target = NULL;
     work->descr = NULL;
     work->spans = (ps_spans){NULL, 0};
+    work->value_offsets = NULL;
+    work->weights = NULL;
     work->values.array = NULL;
     ps_begin_request(&work->request);
     PyArrayObject *const array = ps_as_array(work->state, a, "a");
@@ -829,7 +835,9 @@ ps_fold_by_ids(ps_state *state, const ps_fold *fold)
                                      .dtype = fold->dtype},
                          .target = fold->target,
                          .descr = PyArray_DESCR(fold->target),
-                         .is_private = fold->is_private};
+                         .is_private = fold->is_private,
+                         .value_offsets = fold->value_offsets,
+                         .weights = fold->weights};
     int status = -1;
     ps_begin_request(&work.request);
     if (ps_storage_of(state, work.target, &work.dtype) != PS_STORED_NUMBERS) {

@@ -36,6 +36,8 @@ typedef struct {
     bool is_private; /* nobody else has seen it: an error may leave it half done */
     ps_where_args where;
     PyObject *values;
+    const int64_t *value_offsets; /* as ps_values has them, or NULL ... */
+    const char *weights;          /* ... of the accumulator's type */
     enum ps_op op;
     enum ps_mode mode;
     bool include_self, compensated;

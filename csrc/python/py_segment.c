@@ -10,7 +10,9 @@
  */
 #include "python/py_segment.h"
 
-#include "base/sizes.h"
+#include <string.h>
+
+#include "kernels/kernels.h"
 #include "ops/values.h"
 #include "python/args.h"
 #include "python/arrays.h"
@@ -88,8 +90,7 @@ is_on(const segment_work *work, enum slot slot)
 static bool
 has_other_options(const segment_work *work)
 {
-    return is_given(work, GATHER) || is_given(work, WEIGHTS) || is_given(work, Q) ||
-           is_given(work, DDOF) || is_on(work, SKIPNA) || is_on(work, RETURN_ARG) ||
+    return is_given(work, Q) || is_given(work, DDOF) || is_on(work, RETURN_ARG) ||
            is_on(work, ASSUME_SORTED);
 }
 
@@ -110,142 +111,307 @@ static int
 take_options(segment_work *work)
 {
     PyObject *const *const slot = work->slot;
-    const ps_reduction *const reduction = work->reduce.reduction;
+    ps_reduce *const reduce = &work->reduce;
+    const ps_reduction *const reduction = reduce->reduction;
     if (reduction == NULL || has_other_options(work) || !has_one_addressing(work) ||
         !is_given(work, VALUES)) {
         return 0;
     }
-    if (ps_to_mode(slot[MODE], false, &work->reduce.mode) < 0 ||
-        ps_to_bool(slot[RETURN_COUNTS], "return_counts", &work->reduce.returns_counts) <
-                0 ||
-        ps_to_bool(slot[COMPENSATED], "compensated", &work->reduce.compensated) < 0) {
+    if (ps_to_mode(slot[MODE], false, &reduce->mode) < 0 ||
+        ps_to_bool(slot[SKIPNA], "skipna", &reduce->skips_missing) < 0 ||
+        ps_to_bool(slot[RETURN_COUNTS], "return_counts", &reduce->returns_counts) < 0 ||
+        ps_to_bool(slot[COMPENSATED], "compensated", &reduce->compensated) < 0) {
         return -1;
     }
-    if (work->reduce.mode == PS_MODE_RAISE) {
-        work->reduce.mode = PS_MODE_IDS;
+    if (reduce->mode == PS_MODE_RAISE) {
+        reduce->mode = PS_MODE_IDS;
     }
-    work->reduce.starts = is_given(work, INITIAL);
-    work->reduce.fills = is_given(work, FILL_VALUE);
+    reduce->starts = is_given(work, INITIAL);
+    reduce->fills = is_given(work, FILL_VALUE);
     const bool is_sum = reduction->fold == PS_add && reduction->of == PS_FOLD_VALUES;
     const bool lacks_initial = reduction->divides || reduction->of == PS_FOLD_ONES;
-    return !(work->reduce.starts && (work->reduce.fills || lacks_initial)) &&
-           !(work->reduce.compensated && (!is_sum || !is_given(work, IDS)));
+    return !(reduce->starts && (reduce->fills || lacks_initial)) &&
+           !(reduce->compensated && (!is_sum || !is_given(work, IDS))) &&
+           !(is_given(work, WEIGHTS) && (!is_sum || reduce->compensated));
+}
+
+/* ---- arguments to arrays ---- */
+
+/* Arrays of integers stand in the slots in place of what they were made of. */
+static int
+take_index(segment_work *work, enum slot slot, const char *name, PyArrayObject **index)
+{
+    if (!is_given(work, slot)) {
+        return 1;
+    }
+    *index = ps_as_index(work->reduce.state, work->slot[slot], name);
+    if (*index == NULL) {
+        return -1;
+    }
+    work->slot[slot] = (PyObject *)*index;
+    return 1;
+}
+
+static int
+take_limits(segment_work *work, enum slot slot, const char *name,
+            PyArrayObject **limits)
+{
+    if (!is_given(work, slot)) {
+        return 1;
+    }
+    const int taken =
+            ps_take_limits(work->reduce.state, work->slot[slot], name, limits);
+    if (taken == 1) {
+        work->slot[slot] = (PyObject *)*limits;
+    }
+    return taken;
+}
+
+/* where= as bools, and weights= as an array: weak numbers are the helper's. */
+static int
+take_companions(segment_work *work)
+{
+    ps_reduce *const reduce = &work->reduce;
+    if (is_given(work, WHERE)) {
+        reduce->mask = ps_as_mask(reduce->state, work->slot[WHERE], "where");
+        if (reduce->mask == NULL) {
+            return -1;
+        }
+        work->slot[WHERE] = (PyObject *)reduce->mask;
+    }
+    if (is_given(work, WEIGHTS)) {
+        if (ps_is_python_number(work->slot[WEIGHTS])) {
+            return 0;
+        }
+        reduce->weights = ps_as_array(reduce->state, work->slot[WEIGHTS], "weights");
+        if (reduce->weights == NULL) {
+            return -1;
+        }
+        work->slot[WEIGHTS] = (PyObject *)reduce->weights;
+    }
+    return 1;
+}
+
+static int
+take_arrays(segment_work *work)
+{
+    ps_reduce *const reduce = &work->reduce;
+    ps_runs *const runs = &reduce->runs;
+    reduce->values = ps_as_array(reduce->state, work->slot[VALUES], "values");
+    if (reduce->values == NULL) {
+        return -1;
+    }
+    work->slot[VALUES] = (PyObject *)reduce->values;
+    int taken = take_index(work, IDS, "ids", &reduce->ids);
+    if (taken == 1) {
+        taken = take_index(work, GATHER, "gather", &reduce->gather);
+    }
+    if (taken == 1) {
+        taken = take_limits(work, OFFSETS, "offsets", &runs->starts);
+    }
+    if (taken == 1) {
+        taken = take_limits(work, STARTS, "starts", &runs->starts);
+    }
+    if (taken == 1) {
+        taken = take_limits(work, STOPS, "stops", &runs->stops);
+    }
+    if (taken == 1) { /* kept in `stops`, from which offsets are made later */
+        taken = take_limits(work, LENGTHS, "lengths", &runs->stops);
+    }
+    return taken == 1 ? take_companions(work) : taken;
+}
+
+/* The numbers among the arguments: the last that may run Python code. */
+static int
+take_numbers(segment_work *work)
+{
+    PyObject *const axis = work->slot[AXIS];
+    ps_reduce *const reduce = &work->reduce;
+    if (ps_to_int(work->slot[BATCH_DIMS], "batch_dims", &reduce->batch_dims) < 0) {
+        return -1;
+    }
+    reduce->axis = reduce->batch_dims;
+    if (axis != Py_None && axis != Py_Ellipsis &&
+        ps_to_int(axis, "axis", &reduce->axis) < 0) {
+        return -1;
+    }
+    reduce->size = -1;
+    return is_given(work, NUM_SEGMENTS) && ps_to_size(work->slot[NUM_SEGMENTS],
+                                                      "num_segments", &reduce->size) < 0
+                   ? -1
+                   : 1;
 }
 
 /* ---- which axes ---- */
-
-static int
-take_ids(segment_work *work)
-{
-    work->reduce.ids = ps_as_index(work->reduce.state, work->slot[IDS], "ids");
-    if (work->reduce.ids == NULL) {
-        return -1;
-    }
-    work->slot[IDS] = (PyObject *)work->reduce.ids;
-    return 1;
-}
 
 /* axis=None: everything in C order. */
 static int
 flatten(segment_work *work)
 {
-    work->reduce.n_own = 1;
-    if (work->reduce.batch_dims != 0) {
+    ps_reduce *const reduce = &work->reduce;
+    reduce->n_own = 1;
+    if (reduce->batch_dims != 0 || reduce->gather != NULL || reduce->mask != NULL) {
         return 0;
     }
-    Py_SETREF(work->reduce.values, ps_flat_of(work->reduce.values));
-    if (work->reduce.values != NULL && work->reduce.ids != NULL) {
-        Py_SETREF(work->reduce.ids,
-                  (PyArrayObject *)PyArray_Ravel(work->reduce.ids, NPY_CORDER));
+    Py_SETREF(reduce->values, ps_flat_of(reduce->values));
+    if (reduce->values != NULL && reduce->ids != NULL) {
+        Py_SETREF(reduce->ids, (PyArrayObject *)PyArray_Ravel(reduce->ids, NPY_CORDER));
     }
-    if (work->reduce.values == NULL || PyErr_Occurred()) {
+    if (reduce->values == NULL || PyErr_Occurred()) {
         return -1;
     }
-    return work->reduce.ids == NULL ||
-           PyArray_DIM(work->reduce.ids, 0) == PyArray_DIM(work->reduce.values, 0);
+    return reduce->ids == NULL ||
+           PyArray_DIM(reduce->ids, 0) == PyArray_DIM(reduce->values, 0);
 }
 
-/* Where the entries lie, in the shapes as they are now. */
+/* Are axes [0, n) of one array axes [first, first + n) of another? */
+static bool
+has_axes(PyArrayObject *array, int at, PyArrayObject *other, int first, int n)
+{
+    return PyArray_NDIM(array) >= at + n && PyArray_NDIM(other) >= first + n &&
+           PyArray_CompareLists(PyArray_DIMS(array) + at, PyArray_DIMS(other) + first,
+                                n);
+}
+
+/* Where the entries lie: along as many axes of the values as ids have beside their
+ * batches, or along the one that gather= or runs are of. */
 static int
 place_axes(segment_work *work)
 {
-    PyObject *const axis = work->slot[AXIS];
-    if (ps_to_int(work->slot[BATCH_DIMS], "batch_dims", &work->reduce.batch_dims) < 0) {
-        return -1;
-    }
-    if (axis == Py_None) {
+    ps_reduce *const reduce = &work->reduce;
+    PyArrayObject *const ids = reduce->ids, *const gather = reduce->gather;
+    if (work->slot[AXIS] == Py_None) {
         return flatten(work);
     }
-    const int ndim = PyArray_NDIM(work->reduce.values), batch = work->reduce.batch_dims;
-    const int own =
-            work->reduce.ids != NULL ? PyArray_NDIM(work->reduce.ids) - batch : 1;
-    if (batch < 0 || batch > ndim || own < 0 ||
-        (batch > 0 && work->reduce.ids == NULL)) {
+    const int ndim = PyArray_NDIM(reduce->values), batch = reduce->batch_dims;
+    const int own = ids != NULL && gather == NULL ? PyArray_NDIM(ids) - batch : 1;
+    if (batch < 0 || batch > ndim || own < 0 || (batch > 0 && ids == NULL)) {
         return 0;
-    }
-    work->reduce.axis = batch;
-    if (axis != Py_Ellipsis && ps_to_int(axis, "axis", &work->reduce.axis) < 0) {
-        return -1;
     }
     const int n_axes = ndim + (own == 0);
-    if (work->reduce.axis < -n_axes || work->reduce.axis >= n_axes) {
+    reduce->n_own = own;
+    reduce->axis += reduce->axis < 0 ? n_axes : 0;
+    if (reduce->axis < batch || reduce->axis >= n_axes || reduce->axis + own > ndim) {
         return 0;
     }
-    work->reduce.axis += work->reduce.axis < 0 ? n_axes : 0;
-    work->reduce.n_own = own;
-    if (work->reduce.axis < batch || work->reduce.axis + own > ndim) {
-        return 0;
+    if (gather != NULL) {
+        const int n = PyArray_NDIM(gather);
+        return (ids == NULL
+                        ? n == 1
+                        : n == PyArray_NDIM(ids) && has_axes(ids, 0, gather, 0, n)) &&
+               has_axes(gather, 0, reduce->values, 0, batch);
     }
-    const npy_intp *const shape = PyArray_DIMS(work->reduce.values);
-    const npy_intp *const ids =
-            work->reduce.ids != NULL ? PyArray_DIMS(work->reduce.ids) : NULL;
-    bool fits = true;
-    for (int i = 0; ids != NULL && i < batch; i++) {
-        fits = fits && ids[i] == shape[i];
-    }
-    for (int i = 0; ids != NULL && i < own; i++) {
-        fits = fits && ids[batch + i] == shape[work->reduce.axis + i];
-    }
-    return fits;
+    return ids == NULL || (has_axes(ids, 0, reduce->values, 0, batch) &&
+                           has_axes(ids, batch, reduce->values, reduce->axis, own));
 }
 
-/* Has the array exactly the axes of the entries, batches first? */
-static bool
-has_entry_shape(const segment_work *work, PyArrayObject *array)
-{
-    const npy_intp *const shape = PyArray_DIMS(work->reduce.values);
-    const npy_intp *const own = PyArray_DIMS(array);
-    bool fits = PyArray_NDIM(array) == work->reduce.batch_dims + work->reduce.n_own;
-    for (int i = 0; fits && i < PyArray_NDIM(array); i++) {
-        const int axis = i < work->reduce.batch_dims
-                                 ? i
-                                 : work->reduce.axis + (i - work->reduce.batch_dims);
-        fits = own[i] == shape[axis];
-    }
-    return fits;
-}
-
-/* where=: one bool for each entry, or for each element. */
+/* The shape of the entries, batches first. Its axes. */
 static int
-take_mask(segment_work *work)
+entry_shape(const ps_reduce *reduce, npy_intp *shape)
 {
-    if (!is_given(work, WHERE)) {
-        return 1;
+    PyArrayObject *const like = reduce->gather != NULL ? reduce->gather : reduce->ids;
+    if (like != NULL) {
+        const int n = PyArray_NDIM(like);
+        memcpy(shape, PyArray_DIMS(like), (size_t)n * sizeof(npy_intp));
+        return n;
     }
-    work->reduce.mask = ps_as_mask(work->reduce.state, work->slot[WHERE], "where");
-    if (work->reduce.mask == NULL) {
+    shape[0] = PyArray_DIM(reduce->values, reduce->axis);
+    return 1;
+}
+
+/* Does a mask of elements have the shape of the values, gathered? */
+static bool
+has_full_shape(const ps_reduce *reduce, PyArrayObject *mask)
+{
+    PyArrayObject *const values = reduce->values;
+    bool fits = PyArray_NDIM(mask) == PyArray_NDIM(values);
+    for (int i = 0; fits && i < PyArray_NDIM(mask); i++) {
+        const npy_intp length = i == reduce->axis && reduce->gather != NULL
+                                        ? PyArray_DIM(reduce->gather, 0)
+                                        : PyArray_DIM(values, i);
+        fits = PyArray_DIM(mask, i) == length;
+    }
+    return fits;
+}
+
+/* Elements that are missing are left out beside those that where= leaves out. */
+static int
+leave_out_missing(segment_work *work)
+{
+    ps_reduce *const reduce = &work->reduce;
+    PyObject *const present = ps_get_helper(reduce->state, PS_HELPER_present);
+    if (present == NULL) {
         return -1;
     }
-    work->slot[WHERE] = (PyObject *)work->reduce.mask;
-    if (work->slot[AXIS] == Py_None) {
+    PyObject *const mask = PyObject_CallFunction(
+            present, "OOii", (PyObject *)reduce->values,
+            reduce->mask != NULL ? (PyObject *)reduce->mask : Py_None,
+            reduce->is_fine ? -1 : reduce->batch_dims, reduce->axis);
+    if (mask == NULL) {
+        return -1;
+    }
+    Py_XSETREF(reduce->mask, (PyArrayObject *)mask);
+    reduce->is_fine = true;
+    return 1;
+}
+
+/* where=: one bool for each entry, or for each element; and skipna=. */
+static int
+place_mask(segment_work *work)
+{
+    ps_reduce *const reduce = &work->reduce;
+    if (reduce->mask != NULL) {
+        npy_intp shape[PS_MAX_DIMS];
+        const int n = entry_shape(reduce, shape);
+        reduce->is_fine = PyArray_NDIM(reduce->mask) != n ||
+                          !PyArray_CompareLists(PyArray_DIMS(reduce->mask), shape, n);
+        if (reduce->is_fine && !has_full_shape(reduce, reduce->mask)) {
+            return 0;
+        }
+        if (!reduce->is_fine) {
+            reduce->named = (PyArrayObject *)Py_NewRef((PyObject *)reduce->mask);
+        }
+    }
+    const bool is_fine = reduce->is_fine || reduce->skips_missing;
+    if (is_fine &&
+        (reduce->n_own != 1 || work->slot[AXIS] == Py_None ||
+         (reduce->gather != NULL && (reduce->ids != NULL || reduce->skips_missing)))) {
         return 0;
     }
-    if (has_entry_shape(work, work->reduce.mask)) {
+    return reduce->skips_missing ? leave_out_missing(work) : 1;
+}
+
+/* One weight of the type of sums for each entry, side by side. */
+static int
+place_weights(segment_work *work)
+{
+    ps_reduce *const reduce = &work->reduce;
+    npy_intp shape[PS_MAX_DIMS];
+    if (reduce->weights == NULL) {
         return 1;
     }
-    work->reduce.is_fine = true;
-    return work->reduce.n_own == 1 &&
-           PyArray_SAMESHAPE(work->reduce.mask, work->reduce.values);
+    const enum ps_dtype type =
+            ps_dtype_of(reduce->state, PyArray_DESCR(reduce->weights));
+    if (!ps_can_convert(type, reduce->types.sum_type) ||
+        ps_kernels()->scale[reduce->types.sum_type] == NULL ||
+        (reduce->ids != NULL && reduce->is_fine) ||
+        (reduce->reduction->divides &&
+         (reduce->is_fine || ps_dtype_kind[reduce->types.sum_type] != PS_KIND_FLOAT))) {
+        return 0;
+    }
+    const int ndim = entry_shape(reduce, shape);
+    PyArray_Descr *const descr = reduce->types.sum;
+    Py_INCREF(descr);
+    PyArrayObject *const whole = (PyArrayObject *)PyArray_Empty(ndim, shape, descr, 0);
+    if (whole == NULL) {
+        return -1;
+    }
+    int status = ps_broadcasts_to(reduce->weights, ndim, shape) ? 1 : 0;
+    if (status == 1 && PyArray_CopyInto(whole, reduce->weights) < 0) {
+        status = -1;
+    }
+    Py_SETREF(reduce->weights, whole);
+    return status;
 }
 
 /* ---- how many segments ---- */
@@ -253,113 +419,89 @@ take_mask(segment_work *work)
 /* The largest id and one, unless one alone asks for so much that it is hardly meant.
  * Ids of entries that the mask leaves out are not looked at. */
 static int
-size_from_ids(segment_work *work)
+size_from_ids(ps_reduce *reduce)
 {
-    const int64_t n = PyArray_SIZE(work->reduce.ids);
-    const ps_status status = ps_top_of(work->reduce.state, work->reduce.ids,
-                                       work->reduce.is_fine ? NULL : work->reduce.mask,
-                                       &work->reduce.size);
+    const int64_t n = PyArray_SIZE(reduce->ids);
+    const ps_status status =
+            ps_top_of(reduce->state, reduce->ids, reduce->named, &reduce->size);
     if (status.code == PS_TOO_LARGE) {
         return 0;
     }
-    return ps_raise(work->reduce.state, status, "ids") < 0
+    return ps_raise(reduce->state, status, "ids") < 0
                    ? -1
-                   : work->reduce.size <= (int64_t)1 << 27 ||
-                             work->reduce.size / 64 <= n;
+                   : reduce->size <= (int64_t)1 << 27 || reduce->size / 64 <= n;
 }
 
-/* Ids are within bounds even where all elements of an entry are left out. */
+/* By ids: what is named is within bounds even where all elements are left out. */
 static int
-check_ids(const segment_work *work)
+place_ids(segment_work *work)
 {
-    return ps_raise(work->reduce.state,
-                    ps_check_numbers(work->reduce.state, work->reduce.ids, NULL,
-                                     work->reduce.size),
-                    "ids");
-}
-
-static int
-take_size(segment_work *work)
-{
-    PyObject *const given = work->slot[NUM_SEGMENTS];
-    int64_t size = -1;
-    if (given != NULL && given != Py_None) {
-        if (ps_to_size(given, "num_segments", &size) < 0) {
-            return -1;
-        }
-        if (work->reduce.ids == NULL) {
-            return size == work->reduce.size;
-        }
-        work->reduce.size = size;
+    ps_reduce *const reduce = &work->reduce;
+    const int found = reduce->size < 0 ? size_from_ids(reduce) : 1;
+    if (found <= 0 || !reduce->is_fine || reduce->mode != PS_MODE_IDS) {
+        return found;
     }
-    else if (work->reduce.ids != NULL) {
-        const int found = size_from_ids(work);
-        if (found <= 0) {
-            return found;
-        }
-    }
-    return work->reduce.is_fine && work->reduce.ids != NULL &&
-                           work->reduce.mode == PS_MODE_IDS && check_ids(work) < 0
-                   ? -1
-                   : 1;
+    const ps_status status = ps_check_numbers(reduce->state, reduce->ids, reduce->named,
+                                              PS_MODE_IDS, reduce->size);
+    return ps_raise(reduce->state, status, "ids") < 0 ? -1 : 1;
 }
 
-/* Limits whose first and last are right; what lies between is checked in use. */
+/* Every row of gather= that takes part is there, also outside all ranges. */
 static int
-take_offsets(segment_work *work)
+check_gather(const ps_reduce *reduce)
 {
-    ps_runs *const runs = &work->reduce.runs;
-    const npy_intp n = PyArray_DIM(work->reduce.values, work->reduce.axis);
+    const ps_status status =
+            ps_check_numbers(reduce->state, reduce->gather, reduce->named,
+                             PS_MODE_RAISE, PyArray_DIM(reduce->values, reduce->axis));
+    return ps_raise(reduce->state, status, "gather") < 0 ? -1 : 1;
+}
+
+/* Offsets, whose ends are right; what lies between is checked in use. */
+static int
+place_offsets(ps_reduce *reduce, int64_t n_entries)
+{
+    ps_runs *const runs = &reduce->runs;
     int64_t first = -1, last = -1;
-    runs->are_offsets = true;
-    if (is_given(work, LENGTHS)) {
-        PyArrayObject *lengths = NULL;
-        const int taken = ps_take_limits(work->reduce.state, work->slot[LENGTHS],
-                                         "lengths", &lengths);
-        if (taken <= 0) {
-            return taken;
-        }
-        runs->starts = ps_offsets_of(lengths);
-        runs->stops = lengths; /* kept for the helper */
-        work->slot[LENGTHS] = (PyObject *)lengths;
-    }
-    else {
-        const int taken = ps_take_limits(work->reduce.state, work->slot[OFFSETS],
-                                         "offsets", &runs->starts);
-        if (taken <= 0) {
-            return taken;
-        }
-        work->slot[OFFSETS] = (PyObject *)runs->starts;
+    if (runs->starts == NULL) {
+        runs->starts = ps_offsets_of(runs->stops);
     }
     if (runs->starts == NULL || PyArray_DIM(runs->starts, 0) == 0) {
         return PyErr_Occurred() ? -1 : 0;
     }
-    work->reduce.size = PyArray_DIM(runs->starts, 0) - 1;
+    runs->are_offsets = true;
+    runs->n_segments = PyArray_DIM(runs->starts, 0) - 1;
     return ps_read_limit(runs->starts, 0, &first) && first == 0 &&
-           ps_read_limit(runs->starts, work->reduce.size, &last) && last == n;
+           ps_read_limit(runs->starts, runs->n_segments, &last) && last == n_entries;
 }
 
 static int
-take_runs(segment_work *work)
+place_runs(segment_work *work)
 {
-    ps_runs *const runs = &work->reduce.runs;
-    if (work->reduce.ids != NULL || !is_given(work, STARTS)) {
-        return work->reduce.ids != NULL ? 1 : take_offsets(work);
+    ps_reduce *const reduce = &work->reduce;
+    ps_runs *const runs = &reduce->runs;
+    npy_intp n_entries;
+    int placed;
+    entry_shape(reduce, &n_entries);
+    if (is_given(work, STARTS)) {
+        runs->n_segments = PyArray_DIM(runs->starts, 0);
+        placed = PyArray_DIM(runs->stops, 0) == runs->n_segments;
     }
-    int taken = ps_take_limits(work->reduce.state, work->slot[STARTS], "starts",
-                               &runs->starts);
-    if (taken <= 0) {
-        return taken;
+    else {
+        placed = place_offsets(reduce, n_entries);
     }
-    work->slot[STARTS] = (PyObject *)runs->starts;
-    taken = ps_take_limits(work->reduce.state, work->slot[STOPS], "stops",
-                           &runs->stops);
-    if (taken <= 0) {
-        return taken;
+    if (placed == 1 && reduce->size >= 0) {
+        placed = reduce->size == runs->n_segments;
     }
-    work->slot[STOPS] = (PyObject *)runs->stops;
-    work->reduce.size = PyArray_DIM(runs->starts, 0);
-    return PyArray_DIM(runs->stops, 0) == work->reduce.size;
+    reduce->size = runs->n_segments;
+    return placed;
+}
+
+static int
+place_segments(segment_work *work)
+{
+    ps_reduce *const reduce = &work->reduce;
+    const int placed = reduce->ids != NULL ? place_ids(work) : place_runs(work);
+    return placed == 1 && reduce->gather != NULL ? check_gather(reduce) : placed;
 }
 
 /* ---- types and scalars ---- */
@@ -392,42 +534,83 @@ take_scalar(const segment_work *work, PyObject *object, PyArray_Descr *descr,
     return taken;
 }
 
+/* The dtype that a call computes from: that of the values, or of their products. */
+static PyArray_Descr *
+given_descr(const ps_reduce *reduce)
+{
+    PyArray_Descr *both[2] = {PyArray_DESCR(reduce->values), NULL};
+    if (reduce->weights == NULL) {
+        return (PyArray_Descr *)Py_NewRef((PyObject *)both[0]);
+    }
+    both[1] = PyArray_DESCR(reduce->weights);
+    return PyArray_ResultType(0, NULL, 2, both);
+}
+
+/* Truth is asked of the values first of all. */
+static int
+take_truth(ps_reduce *reduce, enum ps_dtype *given)
+{
+    if (reduce->reduction->of != PS_FOLD_TRUTH || *given == PS_b1) {
+        return 0;
+    }
+    if (reduce->skips_missing) { /* NaN is true, but missing */
+        return 1;
+    }
+    *given = PS_b1;
+    Py_SETREF(reduce->values,
+              ps_cast_of(reduce->values, PyArray_DescrFromType(NPY_BOOL)));
+    return reduce->values != NULL ? 0 : -1;
+}
+
+/* Are these weights numbers? */
+static bool
+has_numbers_for_weights(const ps_reduce *reduce)
+{
+    const enum ps_dtype type =
+            reduce->weights != NULL
+                    ? ps_dtype_of(reduce->state, PyArray_DESCR(reduce->weights))
+                    : PS_f64;
+    return type != PS_raw && type != PS_t64;
+}
+
 static int
 take_types(segment_work *work)
 {
-    ps_fold_types *const types = &work->reduce.types;
+    ps_reduce *const reduce = &work->reduce;
+    ps_fold_types *const types = &reduce->types;
     enum ps_dtype given;
-    if (ps_storage_of(work->reduce.state, work->reduce.values, &given) !=
-        PS_STORED_NUMBERS) {
+    if (ps_storage_of(reduce->state, reduce->values, &given) != PS_STORED_NUMBERS ||
+        !has_numbers_for_weights(reduce)) {
         return PyErr_Occurred() ? -1 : 0;
     }
-    if (work->reduce.reduction->of == PS_FOLD_TRUTH && given != PS_b1) {
-        Py_SETREF(work->reduce.values,
-                  ps_cast_of(work->reduce.values, PyArray_DescrFromType(NPY_BOOL)));
-        if (work->reduce.values == NULL) {
-            return -1;
-        }
-        given = PS_b1;
+    const int truth = take_truth(reduce, &given);
+    if (truth != 0) {
+        return truth < 0 ? -1 : 0;
     }
-    int found =
-            ps_find_types(work->reduce.state, work->reduce.reduction,
-                          PyArray_DESCR(work->reduce.values), work->slot[DTYPE], types);
-    const bool is_named = is_given(work, DTYPE);
-    if (found == 1 && work->reduce.ids == NULL && work->reduce.mask != NULL &&
-        work->reduce.reduction->fold == PS_mul &&
+    PyArray_Descr *const descr = given_descr(reduce);
+    if (descr == NULL) {
+        return -1;
+    }
+    int found = ps_find_types(reduce->state, reduce->reduction, descr,
+                              work->slot[DTYPE], types);
+    Py_DECREF(descr);
+    if (found == 1 && reduce->ids == NULL &&
+        (reduce->mask != NULL || reduce->skips_missing) &&
+        reduce->reduction->fold == PS_mul &&
         ps_dtype_kind[types->sum_type] == PS_KIND_COMPLEX) {
         found = 0; /* no value is neutral: what is left out has to be skipped */
     }
-    if (found == 1 && is_named && !ps_can_convert(given, types->sum_type)) {
+    if (found == 1 && (is_given(work, DTYPE) || reduce->weights != NULL) &&
+        !ps_can_convert(given, types->sum_type)) {
         found = 0; /* NumPy's cast would warn, which a reduction never does */
     }
-    if (found == 1 && work->reduce.starts) {
+    if (found == 1 && reduce->starts) {
         found = take_scalar(work, work->slot[INITIAL], types->sum, types->sum_type,
-                            work->reduce.start);
+                            reduce->start);
     }
-    if (found == 1 && work->reduce.fills) {
+    if (found == 1 && reduce->fills) {
         found = take_scalar(work, work->slot[FILL_VALUE], types->result,
-                            types->result_type, work->reduce.fill);
+                            types->result_type, reduce->fill);
     }
     return found;
 }
@@ -481,22 +664,15 @@ reduce_in_python(const segment_work *work)
     return result;
 }
 
-/* The steps in order; the first that does not answer 1 says how it ends. */
+/* The steps in order; the first that does not answer 1 says how it ends. Whatever may
+ * run Python code comes before a shape is looked at. */
 static int
 run_steps(segment_work *work)
 {
-    int done = take_options(work);
-    if (done != 1) {
-        return done;
-    }
-    work->reduce.values = ps_as_array(work->reduce.state, work->slot[VALUES], "values");
-    if (work->reduce.values == NULL) {
-        return -1;
-    }
-    work->slot[VALUES] = (PyObject *)work->reduce.values;
-    static int (*const steps[])(segment_work *) = {place_axes, take_mask, take_types,
-                                                   take_runs, take_size};
-    done = is_given(work, IDS) ? take_ids(work) : 1;
+    static int (*const steps[])(segment_work *) = {
+            take_options, take_arrays, take_types,    take_numbers,
+            place_axes,   place_mask,  place_weights, place_segments};
+    int done = 1;
     for (size_t i = 0; done == 1 && i < sizeof(steps) / sizeof(steps[0]); i++) {
         done = steps[i](work);
     }

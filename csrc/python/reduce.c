@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/sizes.h"
+#include "kernels/kernels.h"
 #include "ops/values.h"
 #include "python/arrays.h"
 #include "python/copies.h"
@@ -31,9 +32,14 @@ ps_close_reduce(ps_reduce *work)
     ps_close_types(&work->types);
     Py_XDECREF(work->values);
     Py_XDECREF(work->ids);
+    Py_XDECREF(work->gather);
     Py_XDECREF(work->mask);
+    Py_XDECREF(work->named);
+    Py_XDECREF(work->weights);
     Py_XDECREF(work->sums);
     Py_XDECREF(work->counts);
+    Py_XDECREF(work->weight_sums);
+    PyMem_Free(work->offsets);
 }
 
 /* ---- arrays of our own ---- */
@@ -91,6 +97,21 @@ new_filled(const ps_reduce *work, bool has_rows, PyArray_Descr *descr, const cha
 
 /* ---- folds by ids ---- */
 
+/* A view of an array with axes of our own. */
+static PyArrayObject *
+view_of(PyArrayObject *array, int ndim, npy_intp *shape, npy_intp *strides)
+{
+    PyArray_Descr *const descr = PyArray_DESCR(array);
+    Py_INCREF(descr);
+    PyArrayObject *const view = (PyArrayObject *)PyArray_NewFromDescr(
+            &PyArray_Type, descr, ndim, shape, strides, PyArray_DATA(array), 0, NULL);
+    if (view != NULL && PyArray_SetBaseObject(view, Py_NewRef((PyObject *)array)) < 0) {
+        Py_DECREF((PyObject *)view);
+        return NULL;
+    }
+    return view;
+}
+
 /* Ids beside every element of the values: a view that does not move along the others.
  * There is one axis of entries. */
 static PyArrayObject *
@@ -99,51 +120,106 @@ spread_ids(const ps_reduce *work)
     PyArrayObject *const ids = work->ids;
     const int ndim = PyArray_NDIM(work->values);
     npy_intp strides[PS_MAX_DIMS];
+    if (PyArray_NDIM(ids) != work->batch_dims + 1 || ndim <= work->axis) {
+        ps_raise_changed("ids");
+        return NULL;
+    }
     for (int i = 0; i < ndim; i++) {
         strides[i] = i < work->batch_dims ? PyArray_STRIDE(ids, i)
                      : i == work->axis    ? PyArray_STRIDE(ids, work->batch_dims)
                                           : 0;
     }
-    PyArray_Descr *const descr = PyArray_DESCR(ids);
-    Py_INCREF(descr);
-    PyArrayObject *const view = (PyArrayObject *)PyArray_NewFromDescr(
-            &PyArray_Type, descr, ndim, PyArray_DIMS(work->values), strides,
-            PyArray_DATA(ids), 0, NULL);
-    if (view != NULL && PyArray_SetBaseObject(view, Py_NewRef((PyObject *)ids)) < 0) {
-        Py_DECREF((PyObject *)view);
-        return NULL;
-    }
-    return view;
+    return view_of(ids, ndim, PyArray_DIMS(work->values), strides);
 }
 
-/* Fold `values` into `target`; is_fine: element by element. 0 or -1. */
+/* Where the row of each entry is. */
 static int
-fold_ids(const ps_reduce *work, PyArrayObject *target, PyObject *values, int axis,
-         bool is_fine)
+place_rows(ps_reduce *work)
 {
-    const enum ps_op op = work->reduction->fold;
-    const bool is_time = ps_dtype_of(work->state, PyArray_DESCR(target)) == PS_t64;
-    const bool counts = values != (PyObject *)work->values;
+    PyArrayObject *const values = work->values;
+    PyArrayObject *const rows = ps_contiguous(work->gather);
+    const int64_t n = rows != NULL ? PyArray_SIZE(rows) : 0;
+    work->offsets = PyMem_Malloc((size_t)ps_max(n, 1) * sizeof(int64_t));
+    if (rows == NULL || work->offsets == NULL || PyArray_NDIM(values) <= work->axis ||
+        ps_index_type_of(rows) < 0) {
+        Py_XDECREF((PyObject *)rows);
+        return PyErr_Occurred() ? -1 : ps_raise_changed("values");
+    }
+    const int64_t step = PyArray_STRIDE(values, work->axis);
+    const int64_t size = PyArray_ITEMSIZE(rows);
+    const int64_t n_bad = ps_kernels()->rows[ps_index_type_of(rows)](
+            PS_MODE_RAISE, work->offsets, PyArray_BYTES(rows), n, size,
+            PyArray_DIM(values, work->axis));
+    int64_t n_batches = 1;
+    for (int i = 0; i < work->batch_dims; i++) {
+        n_batches *= PyArray_DIM(values, i);
+    }
+    const int64_t each = n_batches > 0 ? n / n_batches : 0;
+    for (int64_t batch = 0; batch < n_batches; batch++) {
+        int64_t rest = batch, offset = 0;
+        for (int axis = work->batch_dims - 1; axis >= 0; axis--) {
+            offset += rest % PyArray_DIM(values, axis) * PyArray_STRIDE(values, axis);
+            rest /= PyArray_DIM(values, axis);
+        }
+        /* Rows that are not there are those of entries that take no part. */
+        int64_t *const row = work->offsets + batch * each;
+        for (int64_t i = 0; i < each; i++) {
+            row[i] = ps_max(row[i], 0) * step + offset;
+        }
+    }
+    Py_DECREF((PyObject *)rows);
+    return n_bad > 0 && (work->named == NULL || PyArray_DIM(values, work->axis) == 0)
+                   ? ps_raise_changed("gather")
+                   : 0;
+}
+
+/* The values as if each entry had a row of its own: along the entries nothing moves,
+ * since offsets say where rows are. */
+static PyArrayObject *
+spread_values(const ps_reduce *work)
+{
+    PyArrayObject *const values = work->values, *const ids = work->ids;
+    npy_intp shape[2 * PS_MAX_DIMS], strides[2 * PS_MAX_DIMS];
+    int n = 0;
+    if (PyArray_NDIM(ids) + PyArray_NDIM(values) > PS_MAX_DIMS + work->batch_dims + 1) {
+        PyErr_SetString(PyExc_ValueError, "values[gather] would have too many axes");
+        return NULL;
+    }
+    for (int i = 0; i < PyArray_NDIM(values); i++) {
+        if (i != work->axis) {
+            shape[n] = PyArray_DIM(values, i);
+            strides[n++] = i < work->batch_dims ? 0 : PyArray_STRIDE(values, i);
+            continue;
+        }
+        for (int k = work->batch_dims; k < PyArray_NDIM(ids); k++) {
+            shape[n] = PyArray_DIM(ids, k);
+            strides[n++] = 0;
+        }
+    }
+    return view_of(values, n, shape, strides);
+}
+
+/* Fold into `target` along `axis` what `fold` says of values and op. is_fine: element
+ * by element. 0 or -1. */
+static int
+fold_ids(const ps_reduce *work, PyArrayObject *target, int axis, bool is_fine,
+         ps_fold fold)
+{
     PyArrayObject *const ids = is_fine ? spread_ids(work) : work->ids;
     PyObject *const number = ids != NULL ? PyLong_FromLong(axis) : NULL;
     PyObject *const batches = number != NULL ? PyLong_FromLong(work->batch_dims) : NULL;
     int status = -1;
     if (batches != NULL) {
-        const ps_fold fold = {
-                .target = target,
-                .is_private = true,
-                .where = {.form = is_fine ? PS_FORM_ALONG : PS_FORM_AXIS,
-                          .index = (PyObject *)ids,
-                          .axis = number,
-                          .batch_dims = is_fine ? NULL : batches,
-                          .mask = (PyObject *)work->mask,
-                          .name = "ids"},
-                .values = values,
-                .op = counts ? PS_add : op,
-                .mode = work->mode,
-                .include_self = counts || work->starts ||
-                                (op != PS_fmin && op != PS_fmax && !is_time),
-                .compensated = work->compensated && !counts};
+        fold.target = target;
+        fold.is_private = true;
+        fold.mode = work->mode;
+        fold.where = (ps_where_args){
+                .form = is_fine ? PS_FORM_ALONG : PS_FORM_AXIS,
+                .index = (PyObject *)ids,
+                .axis = number,
+                .batch_dims = is_fine ? NULL : batches,
+                .mask = (PyObject *)(is_fine ? work->mask : work->named),
+                .name = "ids"};
         status = ps_fold_by_ids(work->state, &fold);
     }
     Py_XDECREF(number);
@@ -154,19 +230,60 @@ fold_ids(const ps_reduce *work, PyArrayObject *target, PyObject *values, int axi
     return status;
 }
 
+/* The values themselves. */
+static int
+fold_values_by_ids(ps_reduce *work)
+{
+    const enum ps_op op = work->reduction->fold;
+    const bool is_time = work->types.sum_type == PS_t64;
+    if (work->gather != NULL && place_rows(work) < 0) {
+        return -1;
+    }
+    PyArrayObject *const values =
+            work->gather != NULL ? spread_values(work)
+                                 : (PyArrayObject *)Py_NewRef((PyObject *)work->values);
+    if (values == NULL) {
+        return -1;
+    }
+    const int status = fold_ids(
+            work, work->sums, work->axis, work->is_fine,
+            (ps_fold){.values = (PyObject *)values,
+                      .value_offsets = work->offsets,
+                      .weights = work->weights != NULL ? PyArray_BYTES(work->weights)
+                                                       : NULL,
+                      .op = op,
+                      .include_self = work->starts ||
+                                      (op != PS_fmin && op != PS_fmax && !is_time),
+                      .compensated = work->compensated});
+    Py_DECREF((PyObject *)values);
+    return status;
+}
+
+/* One for each entry that takes part, or its weight. */
+static PyArrayObject *
+sum_by_ids(const ps_reduce *work, PyArray_Descr *descr, PyObject *values, bool is_fine)
+{
+    PyArrayObject *sums = new_filled(work, is_fine, descr, NULL);
+    const int axis = is_fine ? work->axis : work->batch_dims;
+    if (sums != NULL &&
+        fold_ids(work, sums, axis, is_fine,
+                 (ps_fold){.values = values, .op = PS_add, .include_self = true}) < 0) {
+        Py_CLEAR(sums);
+    }
+    return sums;
+}
+
 static int
 count_ids(ps_reduce *work)
 {
     PyArray_Descr *const wide = PyArray_DescrFromType(NPY_INT64);
     PyObject *const one = PyLong_FromLong(1);
-    work->counts = new_filled(work, work->is_fine, wide, NULL);
+    if (one != NULL) {
+        work->counts = sum_by_ids(work, wide, one, work->is_fine);
+    }
     Py_DECREF(wide);
-    const int axis = work->is_fine ? work->axis : work->batch_dims;
-    const int status = work->counts != NULL && one != NULL
-                               ? fold_ids(work, work->counts, one, axis, work->is_fine)
-                               : -1;
     Py_XDECREF(one);
-    return status < 0 ? -1 : 1;
+    return work->counts != NULL ? 1 : -1;
 }
 
 /* ---- folds of runs ---- */
@@ -177,7 +294,15 @@ open_runs(ps_reduce *work)
 {
     ps_runs *const runs = &work->runs;
     runs->axis = work->axis;
-    runs->n_segments = work->size;
+    if (work->gather != NULL) {
+        runs->gather = ps_contiguous(work->gather);
+        if (runs->gather == NULL) {
+            return -1;
+        }
+    }
+    if (work->weights != NULL) {
+        runs->weights = (PyArrayObject *)Py_NewRef((PyObject *)work->weights);
+    }
     if (work->mask == NULL) {
         return 0;
     }
@@ -202,21 +327,24 @@ fold_runs(ps_reduce *work, PyArrayObject *target)
     return ps_run_runs(work->state, runs, target);
 }
 
-/* The entries of each run that the mask leaves in: a fold of the mask. */
+/* Sums over the runs of something else than the values: of rows along `axis` of
+ * `array`, under `mask` or NULL, as elements of `descr`. 1, 0 or -1. */
 static int
-count_masked_runs(const ps_reduce *work, PyArrayObject *counts)
+sum_by_runs(const ps_reduce *work, PyArrayObject *array, int axis, PyArrayObject *mask,
+            PyArrayObject *sums)
 {
     ps_runs runs = work->runs;
-    PyArray_Descr *const wide = PyArray_DESCR(counts);
-    runs.call = (ps_segment_call){.op = PS_add, .type = PS_i64};
-    runs.axis = work->is_fine ? work->axis : 0;
-    runs.values = runs.mask = NULL;
-    ps_write_empty(PS_add, PS_i64, runs.empty);
-    if (ps_take_rows(work->state, &runs, work->runs.mask, wide) < 0) {
+    runs.call = (ps_segment_call){.op = PS_add};
+    runs.call.type = ps_dtype_of(work->state, PyArray_DESCR(sums));
+    runs.axis = axis;
+    runs.values = runs.gather = runs.weights = NULL;
+    runs.mask = mask;
+    ps_write_empty(PS_add, runs.call.type, runs.empty);
+    if (ps_take_rows(work->state, &runs, array, PyArray_DESCR(sums)) < 0) {
         return -1;
     }
     const int done = ps_open_runs(work->state, &runs) == 0
-                             ? ps_run_runs(work->state, &runs, counts)
+                             ? ps_run_runs(work->state, &runs, sums)
                              : -1;
     Py_XDECREF((PyObject *)runs.values);
     return done;
@@ -231,10 +359,60 @@ count_runs(ps_reduce *work)
     if (work->counts == NULL) {
         return -1;
     }
-    const int64_t n = PyArray_DIM(work->values, work->axis);
+    const int64_t n = work->gather != NULL ? PyArray_SIZE(work->gather)
+                                           : PyArray_DIM(work->values, work->axis);
     return work->mask == NULL
                    ? ps_measure_runs(&work->runs, n, PyArray_DATA(work->counts))
-                   : count_masked_runs(work, work->counts);
+                   : sum_by_runs(work, work->runs.mask, work->is_fine ? work->axis : 0,
+                                 NULL, work->counts);
+}
+
+/* ---- weights ---- */
+
+/* The weights of each run, in the order in which its products are added: wide rows from
+ * first to last, as two columns are as well, of which one is kept. */
+static int
+sum_weights_of_runs(ps_reduce *work, bool has_wide_rows)
+{
+    npy_intp n = PyArray_SIZE(work->weights), shape[2] = {n, 2}, strides[2];
+    npy_intp sums[2] = {work->size, 2};
+    PyArray_Descr *const descr = work->types.sum;
+    strides[0] = PyArray_ITEMSIZE(work->weights);
+    strides[1] = 0;
+    const int ndim = has_wide_rows ? 2 : 1;
+    PyArrayObject *const rows = view_of(work->weights, ndim, shape, strides);
+    Py_INCREF(descr);
+    PyArrayObject *const whole = (PyArrayObject *)PyArray_Empty(ndim, sums, descr, 0);
+    const int done = rows != NULL && whole != NULL
+                             ? sum_by_runs(work, rows, 0, work->runs.mask, whole)
+                             : -1;
+    if (done == 1 && has_wide_rows) {
+        npy_intp steps[1] = {2 * PyArray_ITEMSIZE(whole)};
+        PyArrayObject *const column = view_of(whole, 1, sums, steps);
+        work->weight_sums = column != NULL ? ps_copy_of(column, NPY_CORDER) : NULL;
+        Py_XDECREF((PyObject *)column);
+    }
+    else if (done == 1) {
+        work->weight_sums = (PyArrayObject *)Py_NewRef((PyObject *)whole);
+    }
+    Py_XDECREF((PyObject *)rows);
+    Py_XDECREF((PyObject *)whole);
+    return done == 1 && work->weight_sums == NULL ? -1 : done;
+}
+
+static int
+sum_weights(ps_reduce *work)
+{
+    if (work->ids != NULL) {
+        work->weight_sums =
+                sum_by_ids(work, work->types.sum, (PyObject *)work->weights, false);
+        return work->weight_sums != NULL ? 1 : -1;
+    }
+    const int ndim = PyArray_NDIM(work->sums);
+    int64_t width;
+    ps_count(ndim - work->axis - 1,
+             (const int64_t *)PyArray_DIMS(work->sums) + work->axis + 1, &width);
+    return sum_weights_of_runs(work, width != 1);
 }
 
 /* ---- the call ---- */
@@ -250,11 +428,7 @@ fold_values(ps_reduce *work)
     const char *const item = work->starts ? work->start : empty;
     if (work->ids != NULL) {
         work->sums = new_filled(work, true, types->sum, is_zero ? NULL : item);
-        return work->sums == NULL ||
-                               fold_ids(work, work->sums, (PyObject *)work->values,
-                                        work->axis, work->is_fine) < 0
-                       ? -1
-                       : 1;
+        return work->sums == NULL || fold_values_by_ids(work) < 0 ? -1 : 1;
     }
     if (work->starts) {
         work->sums = new_filled(work, true, types->sum, item);
@@ -305,7 +479,17 @@ finish(ps_reduce *work)
     ps_count(axis - work->batch_dims, (const int64_t *)shape + work->batch_dims,
              &call.n_before);
     ps_count(ndim - axis - 1, (const int64_t *)shape + axis + 1, &call.width);
-    call.count = work->counts != NULL ? PyArray_DATA(work->counts) : NULL;
+    if (work->counts != NULL) {
+        const int64_t n = call.n_batches * call.n_segments;
+        const int64_t expected = work->is_fine ? PyArray_SIZE(work->sums) : n;
+        call.count = PyArray_DATA(work->counts);
+        if (PyArray_SIZE(work->counts) != expected) {
+            return ps_raise_changed("values");
+        }
+    }
+    if (work->weight_sums != NULL) {
+        call.weight_sums = PyArray_BYTES(work->weight_sums);
+    }
     PyArrayObject *result = work->sums;
     if (casts) {
         Py_INCREF(types->result);
@@ -354,8 +538,9 @@ ps_run_reduce(ps_reduce *work)
 {
     const bool counts_only = work->reduction->of == PS_FOLD_ONES;
     const bool was_masked = work->ids == NULL && work->mask != NULL && !work->starts;
-    const bool counts = counts_only || work->reduction->divides || work->fills ||
-                        work->returns_counts || was_masked;
+    const bool weighs = work->reduction->divides && work->weights != NULL;
+    const bool counts = counts_only || (work->reduction->divides && !weighs) ||
+                        work->fills || work->returns_counts || was_masked;
     npy_intp shape[PS_MAX_DIMS + 1];
     if (shape_of(work, true, shape) < 0 || (work->ids == NULL && open_runs(work) < 0)) {
         return PyErr_Occurred() ? -1 : 0;
@@ -363,6 +548,9 @@ ps_run_reduce(ps_reduce *work)
     int done = counts_only ? 1 : fold_values(work);
     if (done == 1 && counts) {
         done = work->ids != NULL ? count_ids(work) : count_runs(work);
+    }
+    if (done == 1 && weighs) {
+        done = sum_weights(work);
     }
     if (done == 1 && counts_only) {
         Py_XSETREF(work->sums, spread_counts(work));

@@ -9,16 +9,22 @@ typedef struct {
     ps_state *state;
     const ps_reduction *reduction;
     enum ps_mode mode;
-    bool compensated, returns_counts;
-    PyArrayObject *values, *ids, *mask; /* owned; ids NULL: by runs */
-    bool is_fine;                       /* the mask is one of elements */
-    int batch_dims, axis, n_own;        /* entries are axes [axis, axis + n_own) */
-    int64_t size;                       /* segments of a batch */
+    bool compensated, returns_counts, skips_missing;
+    PyArrayObject *values, *ids; /* owned; ids NULL: by runs */
+    PyArrayObject *gather;  /* owned: rows of the values that are entries, or NULL */
+    PyArrayObject *mask;    /* owned: which take part, or NULL ... */
+    bool is_fine;           /* ... of elements, not of entries */
+    PyArrayObject *named;   /* owned: entries whose numbers are looked at, or NULL */
+    PyArrayObject *weights; /* owned: of entries, contiguous, of the sums' type */
+    int batch_dims, axis, n_own; /* entries are axes [axis, axis + n_own) */
+    int64_t size;                /* segments of a batch */
+    int64_t *offsets;            /* PyMem: bytes from the values to each entry's row */
     ps_fold_types types;
     bool starts, fills;
     _Alignas(16) char start[16];  /* what every segment starts from */
     _Alignas(16) char fill[16];   /* of the result's type: empty segments */
     PyArrayObject *sums, *counts; /* owned, or NULL; sums become the result */
+    PyArrayObject *weight_sums;   /* owned: what means are divided by, or NULL */
     ps_runs runs; /* last: it is not cleared; owns limits, rows and masks of runs */
 } ps_reduce;
 
