@@ -1,27 +1,5 @@
-/* Includes TEMPLATE once per item size: pure moves need no more than that. The types
- * may alias anything and need no alignment, so unaligned and foreign data are moved as
- * they are. */
-#ifndef PS_KERNELS_MOVE_TYPES
-#define PS_KERNELS_MOVE_TYPES
-#define MOVE_TYPE __attribute__((may_alias, aligned(1)))
-#define MOVE_PAIR \
-    __attribute__((may_alias, packed)) /* aligned(1) cannot lower a struct */
-typedef uint8_t move1 MOVE_TYPE;
-typedef uint16_t move2 MOVE_TYPE;
-typedef uint32_t move4 MOVE_TYPE;
-typedef uint64_t move8 MOVE_TYPE;
-typedef struct {
-    uint64_t low, high;
-} MOVE_PAIR move16;
-
-/* In #if: of how many numbers does a value of T consist? */
-#define PARTS_OF_move1 1
-#define PARTS_OF_move2 1
-#define PARTS_OF_move4 1
-#define PARTS_OF_move8 1
-#define PARTS_OF_move16 2
-#define PARTS_OF_T PASTE2(PARTS_OF, T)
-#endif
+/* Includes TEMPLATE once per item size: pure moves need no more than that. */
+#include "kernels/move_types.h"
 
 #define T move1
 #include TEMPLATE

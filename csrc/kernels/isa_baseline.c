@@ -1,8 +1,3 @@
-/* All kernels for any CPU: what the compiler's default target allows. */
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-#include "kernels/template.h"
-
-#define ISA baseline
+/* Moves and the table, for any CPU: what the compiler's default target allows. */
+#include "kernels/baseline.h"
 #include "kernels/instances.h"

@@ -1,8 +1,10 @@
 /* The table of kernels: this room's only door.
  *
  * One table exists for each CPU level; ps_kernels() is the one in force. The contracts
- * stand above the templates. A cell is NULL where tables.h says that the row does not
- * exist for the type.
+ * stand above the templates. Where a family has a kernel for each reduction and element
+ * type, the table holds where its grid of them is: grids are compiled in units of their
+ * own, and levels may share one. A cell is NULL where tables.h says that the row does
+ * not exist for the type.
  */
 #ifndef PS_KERNELS_KERNELS_H
 #define PS_KERNELS_KERNELS_H
@@ -82,28 +84,27 @@ typedef struct {
                            const int64_t *offset, const int64_t *source_in, int64_t n,
                            int64_t first, int64_t low, int64_t high);
     /* scatter.tmpl.h */
-    void (*scatter[PS_NUM_REDUCTIONS][PS_NUM_DTYPES])(char *target, const ps_list *list,
-                                                      const char *values,
-                                                      int64_t value_stride);
-    void (*scatter_runs[PS_NUM_REDUCTIONS][PS_NUM_DTYPES])(char *target,
-                                                           const ps_list *list,
-                                                           const char *values,
-                                                           int64_t value_stride);
-    void (*scatter_rows[PS_NUM_REDUCTIONS][PS_NUM_DTYPES])(
-            char *target, const ps_list *list, const char *values, int64_t value_stride,
-            int64_t width, int64_t ahead);
-    int64_t (*scatter_checked[PS_NUM_REDUCTIONS][PS_NUM_DTYPES])(
-            bool is_wide, char *target, int64_t size, int64_t counted,
-            const char *index, const char *values, int64_t value_stride, int64_t n);
-    int64_t (*scatter_runs_checked[PS_NUM_REDUCTIONS][PS_NUM_DTYPES])(
+    void (*const (*scatter)[PS_NUM_DTYPES])(char *target, const ps_list *list,
+                                            const char *values, int64_t value_stride);
+    void (*const (*scatter_runs)[PS_NUM_DTYPES])(char *target, const ps_list *list,
+                                                 const char *values,
+                                                 int64_t value_stride);
+    void (*const (*scatter_rows)[PS_NUM_DTYPES])(char *target, const ps_list *list,
+                                                 const char *values,
+                                                 int64_t value_stride, int64_t width,
+                                                 int64_t ahead);
+    int64_t (*const (*scatter_checked)[PS_NUM_DTYPES])(bool is_wide, char *target,
+                                                       int64_t size, int64_t counted,
+                                                       const char *index,
+                                                       const char *values,
+                                                       int64_t value_stride, int64_t n);
+    int64_t (*const (*scatter_runs_checked)[PS_NUM_DTYPES])(
             bool is_wide, char *target, int64_t size, int64_t counted,
             const char *index, const char *values, int64_t value_stride, int64_t n);
     /* plan.tmpl.h */
-    void (*plan_rows[PS_NUM_REDUCTIONS][PS_NUM_DTYPES])(char *target,
-                                                        const ps_groups *groups,
-                                                        const char *values,
-                                                        int64_t value_stride,
-                                                        int64_t width);
+    void (*const (*plan_rows)[PS_NUM_DTYPES])(char *target, const ps_groups *groups,
+                                              const char *values, int64_t value_stride,
+                                              int64_t width);
     /* set.tmpl.h */
     void (*set[PS_NUM_SIZES])(char *target, const ps_list *list, const char *values,
                               int64_t value_stride);
@@ -121,21 +122,20 @@ typedef struct {
     void (*gather_rows)(char *out, const ps_list *list, const char *a,
                         int64_t out_stride, int64_t nbytes, bool streams);
     /* segment.tmpl.h */
-    void (*segment[PS_NUM_REDUCTIONS][PS_NUM_DTYPES])(char *out, const char *values,
-                                                      const ps_segments *segments);
-    void (*segment_rows[PS_NUM_REDUCTIONS][PS_NUM_DTYPES])(char *out,
-                                                           const char *values,
-                                                           const ps_segments *segments);
-    void (*scale[PS_NUM_DTYPES])(char *values, const char *weights, int64_t n,
-                                 int64_t width);
+    void (*const (*segment)[PS_NUM_DTYPES])(char *out, const char *values,
+                                            const ps_segments *segments);
+    void (*const (*segment_rows)[PS_NUM_DTYPES])(char *out, const char *values,
+                                                 const ps_segments *segments);
+    void (*const *scale)(char *values, const char *weights, int64_t n, int64_t width);
     /* visit.tmpl.h */
-    int64_t (*find_checked[PS_NUM_REDUCTIONS][PS_NUM_DTYPES])(
-            bool is_wide, char *best, int64_t *place, int64_t size, const char *index,
-            const char *values, int64_t first, int64_t n, int64_t width);
-    int64_t (*deviate_checked[PS_NUM_DTYPES])(bool is_wide, char *sum,
-                                              const char *centre, int64_t size,
-                                              const char *index, const char *values,
-                                              int64_t n, int64_t width);
+    int64_t (*const (*find_checked)[PS_NUM_DTYPES])(bool is_wide, char *best,
+                                                    int64_t *place, int64_t size,
+                                                    const char *index,
+                                                    const char *values, int64_t first,
+                                                    int64_t n, int64_t width);
+    int64_t (*const *deviate_checked)(bool is_wide, char *sum, const char *centre,
+                                      int64_t size, const char *index,
+                                      const char *values, int64_t n, int64_t width);
     /* where.tmpl.h */
     void (*where[PS_NUM_SIZES])(char *out, const char *mask, const char *x,
                                 const char *y, bool x_one, bool y_one, int64_t n,
@@ -145,16 +145,15 @@ typedef struct {
     int64_t (*compress[PS_NUM_SIZES])(char *out, const char *a, const char *mask,
                                       int64_t n, int64_t room);
     /* masked.tmpl.h */
-    void (*masked[PS_NUM_REDUCTIONS][PS_NUM_DTYPES])(char *target, const char *mask,
-                                                     const char *values, bool is_one,
-                                                     int64_t n);
+    void (*const (*masked)[PS_NUM_DTYPES])(char *target, const char *mask,
+                                           const char *values, bool is_one, int64_t n);
     /* pack.tmpl.h */
     void (*copy[PS_NUM_SIZES])(char *to, int64_t to_stride, const char *from,
                                int64_t from_stride, int64_t n);
     void (*swap[PS_NUM_SIZES])(char *to, int64_t to_stride, const char *from,
                                int64_t from_stride, int64_t n);
-    void (*cast[PS_NUM_ALL_DTYPES][PS_NUM_ALL_DTYPES])(char *to, const char *from,
-                                                       int64_t n, int64_t from_stride);
+    void (*const (*cast)[PS_NUM_ALL_DTYPES])(char *to, const char *from, int64_t n,
+                                             int64_t from_stride);
     /* partition.h */
     void (*partition_count)(int64_t *count, const int64_t *offset, int64_t n,
                             ps_bins bins);

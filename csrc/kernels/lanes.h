@@ -4,6 +4,7 @@
  * With AVX-512 an element that a bit leaves out is a lane that is neither loaded nor
  * stored, so it cannot fault and another thread may own it.
  */
+#include "kernels/move_types.h"
 
 enum {
     BLOCK = 64,

@@ -51,7 +51,7 @@ word_of_bytes(const char *mask)
 /* word[i] = bits 64 i, 64 i + 1, ... of mask [n]; bits beyond n are 0. word has room
  * for n / 64 words, rounded up. Returns the number of true bytes. Reads n bytes, writes
  * n / 8. */
-static int64_t
+OF_UNIT int64_t
 mask_words(uint64_t *restrict word, const char *restrict mask, int64_t n)
 {
     int64_t count = 0;
@@ -73,7 +73,7 @@ mask_words(uint64_t *restrict word, const char *restrict mask, int64_t n)
 /* The number of true bytes of mask [n]. 64 counters of a byte each are as fast as
  * AVX-512's test and popcount (0.012 ns a byte), and the compiler finds them on every
  * level; they are added up before the first of them can overflow. */
-static int64_t
+OF_UNIT int64_t
 mask_count(const char *mask, int64_t n)
 {
     int64_t count = 0;
@@ -135,7 +135,7 @@ mask_raise(char *restrict to, int64_t step, const char *restrict mask, int64_t n
 /* The int64 at to + i * row_step + j * step goes up by one where mask [rows, width],
  * contiguous, is true. step 0: rows are counted; row_step 0: columns are. Reads a byte
  * an element; a row of three costs 3 ns, a wide one 0.02 ns a byte. */
-static void
+OF_UNIT void
 mask_add(char *restrict to, int64_t row_step, int64_t step, const char *restrict mask,
          int64_t rows, int64_t width)
 {

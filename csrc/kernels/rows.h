@@ -31,7 +31,7 @@ copy_row(char *restrict to, const char *restrict from, int64_t nbytes)
     memcpy(to, from, (size_t)nbytes);
 }
 
-static void
+OF_UNIT void
 set_rows(char *restrict target, const ps_list *list, const char *restrict values,
          int64_t value_stride, int64_t nbytes, int64_t ahead)
 {
@@ -60,7 +60,7 @@ stream_row(char *restrict to, const char *restrict from, int64_t nbytes)
 /* out row source[i] = row of `a` at offset[i]. `streams`: out is too large to stay in
  * any cache, so it is written past them, which saves reading it first; only where every
  * row of it is aligned for that. */
-static void
+OF_UNIT void
 gather_rows(char *restrict out, const ps_list *list, const char *restrict a,
             int64_t out_stride, int64_t nbytes, bool streams)
 {

@@ -44,7 +44,7 @@ OF_TYPE(stays)(const enum ps_op op, T old, T value)
 #if KIND_IS(FLOAT)
 /* The whole rule for min, max, fmin and fmax, out of line: called for zeros, equals and
  * NaN, so that the compiler need not branch for all others. */
-static __attribute__((noinline)) T
+OF_UNIT __attribute__((noinline)) T
 OF_TYPE(decide)(enum ps_op op, T old, T value)
 {
     switch (op) {

@@ -19,6 +19,8 @@
 #define OF_TYPE(name) PASTE2(name, T)
 
 #define TEMPLATE_INLINE static inline __attribute__((always_inline))
+/* A function that is compiled in those units that use it. */
+#define OF_UNIT static __attribute__((unused))
 
 /* KIND_IS(FLOAT) works in #if: KIND is the token that foreach_dtype.h set. */
 #define KIND_NUMBER_BOOL 1

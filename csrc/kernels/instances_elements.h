@@ -1,0 +1,40 @@
+/* Stamps the kernels of single elements (scatter.tmpl.h), once for all CPU levels: each
+ * entry waits for the one before it where they meet, so no level makes vectors of these
+ * loops, and the instructions that they are made of are the same everywhere.
+ */
+#include "kernels/stamps.h"
+
+#include "kernels/checked.h"
+#include "kernels/rows.h"
+
+#define TEMPLATE "kernels/combine.tmpl.h"
+#include "kernels/foreach_dtype.h"
+#define TEMPLATE "kernels/scatter.tmpl.h"
+#include "kernels/foreach_dtype.h"
+
+/* clang-format off */
+#define CHECKED_INSTANCE(family, op, dtype)                                             \
+    static int64_t NAME(family, op, dtype)(bool is_wide, char *target, int64_t size,    \
+                                           int64_t counted, const char *index,          \
+                                           const char *values, int64_t stride, int64_t n)   \
+    { return is_wide                                                                    \
+          ? family##_##dtype(PS_##op, true, target, size, counted, index, values, stride, n)    \
+          : family##_##dtype(PS_##op, false, target, size, counted, index, values, stride, n); }
+#define ELEMENT_INSTANCES(dtype, arith, kind, op, ...)                                  \
+    static void NAME(scatter, op, dtype)(char *target, const ps_list *list,             \
+                                         const char *values, int64_t value_stride)      \
+    { scatter_##dtype(PS_##op, target, list, values, value_stride); }                   \
+    static void NAME(scatter_runs, op, dtype)(char *target, const ps_list *list,        \
+                                              const char *values, int64_t value_stride) \
+    { scatter_runs_##dtype(PS_##op, target, list, values, value_stride); }              \
+    CHECKED_INSTANCE(scatter_checked, op, dtype)                                        \
+    CHECKED_INSTANCE(scatter_runs_checked, op, dtype)
+#define ELEMENT_OP(op, kinds, ...) PS_FOR_EACH_DTYPE(ELEMENT_INSTANCES, op)
+PS_FOR_EACH_REDUCTION(ELEMENT_OP, ~)
+
+const GRID_OF(scatter, PS_NUM_REDUCTIONS) = {PS_FOR_EACH_REDUCTION(GRID_ROW, scatter)};
+const GRID_OF(scatter_runs, PS_NUM_REDUCTIONS) = {PS_FOR_EACH_REDUCTION(GRID_ROW, scatter_runs)};
+const GRID_OF(scatter_checked, PS_NUM_REDUCTIONS) = {PS_FOR_EACH_REDUCTION(GRID_ROW, scatter_checked)};
+const GRID_OF(scatter_runs_checked, PS_NUM_REDUCTIONS) = {PS_FOR_EACH_REDUCTION(GRID_ROW, scatter_runs_checked)};
+
+/* clang-format on */

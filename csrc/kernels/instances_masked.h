@@ -1,0 +1,22 @@
+/* Stamps the kernels that combine under a mask (masked.tmpl.h). */
+#include "kernels/stamps.h"
+
+#include "kernels/mask.h"
+
+#define TEMPLATE "kernels/combine.tmpl.h"
+#include "kernels/foreach_dtype.h"
+#include "kernels/lanes.h"
+#define TEMPLATE "kernels/masked.tmpl.h"
+#include "kernels/foreach_dtype.h"
+
+/* clang-format off */
+#define MASKED_INSTANCE(dtype, arith, kind, op, ...)                                    \
+    static void NAME(masked, op, dtype)(char *target, const char *mask, const char *values, \
+                                        bool is_one, int64_t n)                             \
+    { if (is_one) { masked_##dtype(PS_##op, target, mask, values, true, n); }               \
+      else { masked_##dtype(PS_##op, target, mask, values, false, n); } }
+#define MASKED_OP(op, kinds, ...) PS_FOR_EACH_DTYPE(MASKED_INSTANCE, op)
+PS_FOR_EACH_REDUCTION(MASKED_OP, ~)
+
+const GRID_OF(masked, PS_NUM_REDUCTIONS) = {PS_FOR_EACH_REDUCTION(GRID_ROW, masked)};
+/* clang-format on */
