@@ -19,6 +19,7 @@
 #include "base/sizes.h"
 #include "ops/mask.h"
 #include "ops/run.h"
+#include "ops/strided.h"
 
 enum {
     /* Numbers of index arrays between two looks at a pending signal: 0.1 ms of
@@ -56,63 +57,26 @@ ps_list_room_close(ps_list_room *room)
     }
 }
 
-/* Can axes i and i + 1 be walked as one by `strides`? */
-static bool
-walks_as_one(const int64_t *strides, const int64_t *shape, int i)
-{
-    return strides == NULL || strides[i] == strides[i + 1] * shape[i + 1];
-}
-
-static bool
-can_merge(const ps_address *address, const int64_t *extra_strides, int i)
-{
-    const int64_t *const shape = address->shape;
-    if (!walks_as_one(address->link, shape, i) ||
-        !walks_as_one(extra_strides, shape, i) ||
-        (address->mask != NULL && !walks_as_one(address->mask_strides, shape, i))) {
-        return false;
-    }
-    for (int m = 0; m < address->n_index; m++) {
-        if (!walks_as_one(address->index[m].strides, shape, i)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Drop element i of every array of axes. */
-static void
-remove_axis(ps_address *address, int64_t *extra_strides, int i)
-{
-    const size_t nbytes = (size_t)(address->ndim - 1 - i) * sizeof(int64_t);
-    memmove(address->shape + i, address->shape + i + 1, nbytes);
-    memmove(address->link + i, address->link + i + 1, nbytes);
-    if (extra_strides != NULL) {
-        memmove(extra_strides + i, extra_strides + i + 1, nbytes);
-    }
-    if (address->mask != NULL) {
-        memmove(address->mask_strides + i, address->mask_strides + i + 1, nbytes);
-    }
-    for (int m = 0; m < address->n_index; m++) {
-        int64_t *const strides = address->index[m].strides;
-        memmove(strides + i, strides + i + 1, nbytes);
-    }
-    address->ndim--;
-}
-
+/* A single axis, as tiny calls have it, is what it is. */
 void
 ps_address_merge(ps_address *address, int64_t *extra_strides)
 {
-    for (int i = address->ndim - 2; i >= 0; i--) {
-        if (address->shape[i] == 1 || address->shape[i + 1] == 1) {
-            const int unit = address->shape[i] == 1 ? i : i + 1;
-            remove_axis(address, extra_strides, unit);
-        }
-        else if (can_merge(address, extra_strides, i)) {
-            address->shape[i + 1] *= address->shape[i];
-            remove_axis(address, extra_strides, i);
-        }
+    int64_t *strides[PS_MAX_DIMS + 3];
+    int n = 0;
+    if (address->ndim < 2) {
+        return;
     }
+    strides[n++] = address->link;
+    if (extra_strides != NULL) {
+        strides[n++] = extra_strides;
+    }
+    if (address->mask != NULL) {
+        strides[n++] = address->mask_strides;
+    }
+    for (int m = 0; m < address->n_index; m++) {
+        strides[n++] = address->index[m].strides;
+    }
+    address->ndim = ps_merge_axes(address->ndim, address->shape, strides, n);
 }
 
 bool
@@ -126,59 +90,28 @@ ps_address_is_plain(const ps_address *address, int64_t step)
            index->step == step;
 }
 
-/* Where a run of entries starts: coordinates of the outer axes are folded into bases.
- */
-typedef struct {
-    int64_t inner; /* coordinate along the innermost axis */
-    int64_t outer[PS_MAX_DIMS];
-} position;
-
-static void
-find_position(const ps_address *address, int64_t first, position *at)
-{
-    const int last = address->ndim - 1;
-    if (last < 0) {
-        at->inner = 0;
-        return;
-    }
-    int64_t rest = first;
-    for (int i = last; i > 0; i--) {
-        at->outer[i] = rest % address->shape[i];
-        rest /= address->shape[i];
-    }
-    at->outer[0] = rest;
-    at->inner = at->outer[last];
-}
-
-static int64_t
-bytes_before(const ps_address *address, const position *at, const int64_t *strides)
-{
-    const int last = address->ndim - 1;
-    if (last < 0) {
-        return 0;
-    }
-    int64_t nbytes = at->inner * strides[last];
-    for (int i = 0; i < last; i++) {
-        nbytes += at->outer[i] * strides[i];
-    }
-    return nbytes;
-}
-
+/* Of the innermost entry axis. */
 static int64_t
 inner_stride(const ps_address *address, const int64_t *strides)
 {
-    return address->ndim > 0 ? strides[address->ndim - 1] : 0;
+    return ps_inner_stride(address->ndim, strides);
+}
+
+static void
+walk_to(ps_walk *at, const ps_address *address, int64_t first)
+{
+    ps_walk_to(at, address->ndim, address->shape, first);
 }
 
 /* The rows that index m names for the n entries of a run; how many are out of bounds.
  */
 static int64_t
-resolve_run(const ps_address *address, int m, const position *at, int64_t n,
+resolve_run(const ps_address *address, int m, const ps_walk *at, int64_t n,
             int64_t *row)
 {
     const ps_index *const index = &address->index[m];
     const ps_kernel_table *const kernels = ps_kernels();
-    const char *data = index->data + bytes_before(address, at, index->strides);
+    const char *data = index->data + ps_walk_offset(at, index->strides);
     int64_t stride = inner_stride(address, index->strides);
     if (index->size == 0) { /* nothing to name, and nothing to divide by */
         for (int64_t i = 0; i < n; i++) {
@@ -214,10 +147,10 @@ static ps_status
 bad_index(const ps_address *address, int m, int64_t number)
 {
     const ps_index *const index = &address->index[m];
-    position at;
-    find_position(address, number, &at);
+    ps_walk at;
+    walk_to(&at, address, number);
     char bytes[8] = {0};
-    const char *const data = index->data + bytes_before(address, &at, index->strides);
+    const char *const data = index->data + ps_walk_offset(&at, index->strides);
     const int64_t itemsize = ps_index_itemsize(index->type);
     for (int64_t i = 0; i < itemsize; i++) {
         bytes[i] = data[index->swapped ? itemsize - 1 - i : i];
@@ -240,10 +173,9 @@ bad_index(const ps_address *address, int m, int64_t number)
 
 /* flag[i] = -1 where the mask leaves an entry out, else 0. */
 static void
-flag_masked(const ps_address *address, const position *at, int64_t n, int64_t *flag)
+flag_masked(const ps_address *address, const ps_walk *at, int64_t n, int64_t *flag)
 {
-    const char *const mask =
-            address->mask + bytes_before(address, at, address->mask_strides);
+    const char *const mask = address->mask + ps_walk_offset(at, address->mask_strides);
     const int64_t stride = inner_stride(address, address->mask_strides);
     for (int64_t i = 0; i < n; i++) {
         flag[i] = mask[i * stride] != 0 ? 0 : -1;
@@ -270,7 +202,7 @@ flag_bad(const ps_address *address, const int64_t *row, int64_t n, int64_t *flag
 /* The common run: one contiguous native index under "raise", nothing masked or linked.
  * False: not that, or something is out of bounds, which list_run then looks at. */
 static bool
-place_run(const ps_address *address, const position *at, int64_t n, int64_t *offset)
+place_run(const ps_address *address, const ps_walk *at, int64_t n, int64_t *offset)
 {
     const ps_index *const index = &address->index[0];
     if (address->n_index != 1 || address->mask != NULL ||
@@ -280,19 +212,19 @@ place_run(const ps_address *address, const position *at, int64_t n, int64_t *off
         return false;
     }
     return ps_kernels()->place[index->type](
-                   offset, index->data + bytes_before(address, at, index->strides), n,
+                   offset, index->data + ps_walk_offset(at, index->strides), n,
                    index->size, ps_counted_size(address, 0), index->step,
-                   bytes_before(address, at, address->link)) == 0;
+                   ps_walk_offset(at, address->link)) == 0;
 }
 
 /* Offsets of a run of n entries into offset; *n_flagged counts what takes no part. */
 static ps_status
-list_run(const ps_address *address, int64_t number, const position *at, int64_t n,
+list_run(const ps_address *address, int64_t number, const ps_walk *at, int64_t n,
          int64_t *offset, ps_list_room *room, int64_t *flag, bool *has_flags)
 {
     const ps_kernel_table *const kernels = ps_kernels();
     const int64_t link = inner_stride(address, address->link);
-    const int64_t base = bytes_before(address, at, address->link);
+    const int64_t base = ps_walk_offset(at, address->link);
     const bool is_plain = address->n_index > 0 && link == 0;
     if (!is_plain) {
         kernels->list_ramp(offset, n, link, base);
@@ -324,25 +256,11 @@ list_run(const ps_address *address, int64_t number, const position *at, int64_t 
     return PS_SUCCESS;
 }
 
-/* Step to the start of the next run. */
-static void
-advance(const ps_address *address, position *at)
-{
-    at->inner = 0;
-    for (int i = address->ndim - 2; i >= 0; i--) {
-        if (++at->outer[i] < address->shape[i]) {
-            return;
-        }
-        at->outer[i] = 0;
-    }
-}
-
 /* Mask bytes of a run, side by side; in `buffer` where they do not lie so. */
 static const char *
-mask_bytes(const ps_address *address, const position *at, int64_t n, char *buffer)
+mask_bytes(const ps_address *address, const ps_walk *at, int64_t n, char *buffer)
 {
-    const char *const mask =
-            address->mask + bytes_before(address, at, address->mask_strides);
+    const char *const mask = address->mask + ps_walk_offset(at, address->mask_strides);
     const int64_t stride = inner_stride(address, address->mask_strides);
     if (stride == 1) {
         return mask;
@@ -354,24 +272,23 @@ mask_bytes(const ps_address *address, const position *at, int64_t n, char *buffe
 /* Entries that a mask alone names: the places of its trues, which cost next to nothing
  * where there are few. */
 static ps_status
-list_masked(const ps_address *address, int64_t n, position *at, ps_list_room *room,
+list_masked(const ps_address *address, int64_t n, ps_walk *at, ps_list_room *room,
             ps_list *list)
 {
-    const int64_t length = address->ndim > 0 ? address->shape[address->ndim - 1] : 1;
     const int64_t link = inner_stride(address, address->link);
     char buffer[PS_BLOCK];
     int64_t kept = 0;
     for (int64_t done = 0; done < n;) {
-        const int64_t count = ps_min(length - at->inner, n - done);
+        const int64_t count = ps_min(ps_walk_left(at), n - done);
         int64_t *const source = room->source + kept, *const row = room->row;
         const char *const mask = mask_bytes(address, at, count, buffer);
         const int64_t found = ps_mask_positions(row, mask, count, 0);
         ps_kernels()->list_place(room->offset + kept, row, found, link,
-                                 bytes_before(address, at, address->link));
+                                 ps_walk_offset(at, address->link));
         ps_kernels()->list_place(source, row, found, 1, done);
         kept += found;
         done += count;
-        advance(address, at);
+        ps_walk_on(at);
     }
     *list = (ps_list){room->offset, room->source, kept};
     return PS_SUCCESS;
@@ -381,21 +298,20 @@ ps_status
 ps_address_list(const ps_address *address, int64_t first, int64_t n, ps_list_room *room,
                 ps_list *list)
 {
-    position at;
-    find_position(address, first, &at);
+    ps_walk at;
+    walk_to(&at, address, first);
     if (address->n_index == 0 && address->mask != NULL) {
         return list_masked(address, n, &at, room, list);
     }
-    const int64_t length = address->ndim > 0 ? address->shape[address->ndim - 1] : 1;
     bool has_flags = false;
     for (int64_t done = 0; done < n;) {
-        const int64_t count = ps_min(length - at.inner, n - done);
+        const int64_t count = ps_min(ps_walk_left(&at), n - done);
         if (has_flags || !place_run(address, &at, count, room->offset + done)) {
             PS_TRY(list_run(address, first + done, &at, count, room->offset + done,
                             room, room->flag + done, &has_flags));
         }
         done += count;
-        advance(address, &at);
+        ps_walk_on(&at);
     }
     list->offset = room->offset;
     list->source = NULL;
@@ -421,12 +337,9 @@ static bool
 is_flat(const ps_address *address, int m)
 {
     const ps_index *const index = &address->index[m];
-    for (int i = address->ndim - 2; i >= 0; i--) {
-        if (!walks_as_one(index->strides, address->shape, i)) {
-            return false;
-        }
-    }
-    return !index->swapped;
+    int64_t stride;
+    return !index->swapped && ps_even_run(address->ndim, address->shape, index->strides,
+                                          &stride) == address->n;
 }
 
 /* Scan entries [first, first + n) of every index array, all of them flat. The first bad

@@ -17,6 +17,7 @@
 #include "ops/mask.h"
 #include "ops/ops.h"
 #include "ops/run.h"
+#include "ops/strided.h"
 
 enum {
     /* Bytes read below which another thread costs more than it brings:
@@ -47,10 +48,10 @@ typedef struct {
 
 /* What one piece holds while it walks. */
 typedef struct {
+    ps_walk walk;        /* over the axes but the innermost; its runs are tiles */
     ps_mask_source tile; /* the tile at hand */
     char *out;
     int64_t shape[PS_MAX_DIMS + 1];
-    int64_t coordinate[PS_MAX_DIMS + 1];
     int64_t unheard; /* elements since the last look at signals */
     int64_t total;
 } count_place;
@@ -73,10 +74,9 @@ copy_axis(count_walk *walk, int to, int from)
     put_axis(walk, to, walk->shape[from], walk->strides[from], walk->out_strides[from]);
 }
 
-/* Put an axis where its stride belongs, the widest first. An axis that runs backwards
- * is turned round, which changes no count. */
+/* An axis that runs backwards is turned round, which changes no count. */
 static void
-insert_axis(count_walk *walk, int64_t size, int64_t stride, int64_t out_stride)
+add_axis(count_walk *walk, int64_t size, int64_t stride, int64_t out_stride)
 {
     if (stride < 0) {
         walk->view.data += (size - 1) * stride;
@@ -84,28 +84,7 @@ insert_axis(count_walk *walk, int64_t size, int64_t stride, int64_t out_stride)
         stride = -stride;
         out_stride = -out_stride;
     }
-    int at = walk->ndim++;
-    for (; at > 0 && walk->strides[at - 1] < stride; at--) {
-        copy_axis(walk, at, at - 1);
-    }
-    put_axis(walk, at, size, stride, out_stride);
-}
-
-/* Neighbours that both arrays walk as one become one. */
-static void
-merge_axes(count_walk *walk)
-{
-    int last = 0;
-    for (int axis = 1; axis < walk->ndim; axis++) {
-        const int64_t size = walk->shape[axis];
-        const bool are_one = walk->strides[last] == walk->strides[axis] * size &&
-                             walk->out_strides[last] == walk->out_strides[axis] * size;
-        const int64_t outer = are_one ? walk->shape[last] : 1;
-        last += !are_one;
-        copy_axis(walk, last, axis);
-        walk->shape[last] = outer * size;
-    }
-    walk->ndim = last + 1;
+    put_axis(walk, walk->ndim++, size, stride, out_stride);
 }
 
 /* Where a row of places meets the innermost axis, an axis that is counted over becomes
@@ -143,8 +122,8 @@ turn_short_rows(count_walk *walk)
     put_axis(walk, inner - 1, size, stride, 0);
 }
 
-/* From a call to a walk. Axes of length 1 do not take part; a second axis is added
- * where one is left. False: the array is empty, so the zeros that the caller made are
+/* From a call to a walk. Axes of length 1 do not take part; two are added where fewer
+ * are left. False: the array is empty, so the zeros that the caller made are
  * right. */
 static bool
 open_walk(count_walk *walk, const ps_count_call *call, ps_run *run)
@@ -159,20 +138,18 @@ open_walk(count_walk *walk, const ps_count_call *call, ps_run *run)
         if (view->shape[axis] == 0) {
             return false;
         }
-        if (view->shape[axis] > 1) {
-            insert_axis(walk, view->shape[axis], view->strides[axis],
-                        call->out_strides[axis]);
-            walk->has_total = walk->has_total && call->out_strides[axis] == 0;
+        add_axis(walk, view->shape[axis], view->strides[axis], call->out_strides[axis]);
+        walk->has_total = walk->has_total &&
+                          (call->out_strides[axis] == 0 || view->shape[axis] == 1);
+    }
+    int64_t *const strides[] = {walk->strides, walk->out_strides};
+    ps_order_axes(walk->ndim, walk->shape, strides, 2);
+    walk->ndim = ps_merge_axes(walk->ndim, walk->shape, strides, 2);
+    for (; walk->ndim < 2; walk->ndim++) {
+        if (walk->ndim == 1) {
+            copy_axis(walk, 1, 0);
         }
-    }
-    if (walk->ndim == 0) {
-        insert_axis(walk, 1, 0, 0);
-    }
-    merge_axes(walk);
-    if (walk->ndim == 1) {
-        copy_axis(walk, 1, 0);
         put_axis(walk, 0, 1, 0, 0);
-        walk->ndim = 2;
     }
     turn_short_rows(walk);
     choose_partner(walk);
@@ -250,24 +227,6 @@ count_tile(const count_walk *walk, count_place *place)
     return true;
 }
 
-/* On to the next tile, by an odometer over the axes around it; false behind the last.
- */
-static bool
-advance(const count_walk *walk, count_place *place)
-{
-    for (int axis = walk->ndim - 3; axis >= 0; axis--) {
-        place->tile.data += walk->strides[axis];
-        place->out += walk->out_strides[axis];
-        if (++place->coordinate[axis] < place->shape[axis]) {
-            return true;
-        }
-        place->tile.data -= walk->strides[axis] * place->shape[axis];
-        place->out -= walk->out_strides[axis] * place->shape[axis];
-        place->coordinate[axis] = 0;
-    }
-    return false;
-}
-
 /* The walk with the axis `cut` narrowed to this piece's share of it. */
 static void
 count_piece(void *context, int64_t piece)
@@ -278,10 +237,7 @@ count_piece(void *context, int64_t piece)
     const int64_t first = piece * share;
     count_place place;
     place.unheard = place.total = 0;
-    for (int axis = 0; axis < walk->ndim; axis++) {
-        place.shape[axis] = walk->shape[axis];
-        place.coordinate[axis] = 0;
-    }
+    memcpy(place.shape, walk->shape, (size_t)walk->ndim * sizeof(int64_t));
     place.shape[walk->cut] = ps_min(share, walk->shape[walk->cut] - first);
     if (place.shape[walk->cut] <= 0 || ps_run_stops(walk->run)) {
         return;
@@ -290,11 +246,14 @@ count_piece(void *context, int64_t piece)
     tile.ndim = 2;
     tile.shape = &place.shape[partner];
     tile.strides = &walk->strides[partner];
-    tile.data += first * walk->strides[walk->cut];
     ps_mask_open(&place.tile, &tile);
-    place.out = walk->out + first * walk->out_strides[walk->cut];
-    while (count_tile(walk, &place) && advance(walk, &place)) {
-    }
+    char *const data = walk->view.data + first * walk->strides[walk->cut];
+    char *const out = walk->out + first * walk->out_strides[walk->cut];
+    ps_walk_to(&place.walk, partner + 1, place.shape, 0);
+    do {
+        place.tile.data = data + ps_walk_offset(&place.walk, walk->strides);
+        place.out = out + ps_walk_offset(&place.walk, walk->out_strides);
+    } while (count_tile(walk, &place) && ps_walk_on(&place.walk));
     atomic_fetch_add_explicit(&walk->total, place.total, memory_order_relaxed);
 }
 

@@ -15,6 +15,7 @@
 #include "ops/address.h"
 #include "ops/ops.h"
 #include "ops/run.h"
+#include "ops/strided.h"
 #include "ops/values.h"
 
 enum {
@@ -113,9 +114,9 @@ gather_block(const ready_gather *ready, int64_t first, int64_t n, int64_t outer_
              int64_t outer_last, ps_list_room *room)
 {
     const ps_gather_call *const call = ready->call;
-    int64_t inner;
+    const ps_address *const address = &call->address;
     const int64_t entry_offset =
-            ps_entry_offset(&call->address, call->out.entry_strides, first, &inner);
+            ps_offset_of(address->ndim, address->shape, call->out.entry_strides, first);
     ps_list list;
     PS_TRY(ps_address_list(&call->address, first, n, room, &list));
     for (int64_t outer = outer_first; outer < outer_last; outer++) {
@@ -208,8 +209,8 @@ run_gather(ps_gather_call *call, ps_run *run)
     ready_gather ready = {.run = run, .call = call};
     ready.split = ps_split_rows(&call->rows, call->source.itemsize, true);
     ready.width_nbytes = ready.split.width * call->source.itemsize;
-    ready.even_run =
-            ps_even_run(&call->address, call->out.entry_strides, &ready.entry_stride);
+    ready.even_run = ps_even_run(call->address.ndim, call->address.shape,
+                                 call->out.entry_strides, &ready.entry_stride);
     ready.takes_index = takes_index(&ready);
     cut(&ready);
     const int64_t out_nbytes =

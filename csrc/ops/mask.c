@@ -1,5 +1,4 @@
 /* Conditions as kernels want them (contract in mask.h).
- * Most functions are short walks along axes; their comments say where to.
  *
  * A contiguous array of bytes is its own mask. All else is turned into bytes a block at
  * a time, in the first cache, so that no condition is ever copied whole. What makes an
@@ -14,6 +13,7 @@
 #include "base/scratch.h"
 #include "base/sizes.h"
 #include "kernels/kernels.h"
+#include "ops/strided.h"
 #include "ops/values.h"
 
 enum {
@@ -84,99 +84,48 @@ put_truth_bits(char *to, enum ps_dtype dtype, bool swapped)
 }
 
 /* Merging makes a contiguous array of any rank one run, and a run as long as can be of
- * any other. An axis of length 1 moves nothing. */
+ * any other. */
 void
 ps_mask_open(ps_mask_source *source, const ps_view *view)
 {
     source->data = view->data;
     source->size = ps_size_of(view->itemsize);
     source->is_bytes = view->itemsize == 1;
-    source->n = 1;
     put_truth_bits(source->bits, view->dtype, view->swapped);
-    int last = -1;
-    for (int axis = 0; axis < view->ndim; axis++) {
-        const int64_t size = view->shape[axis], stride = view->strides[axis];
-        source->n *= size;
-        if (size == 1) {
-            continue;
-        }
-        if (last >= 0 && source->strides[last] == stride * size) {
-            source->shape[last] *= size;
-            source->strides[last] = stride;
-            continue;
-        }
-        last++;
-        source->shape[last] = size;
-        source->strides[last] = stride;
+    source->ndim = ps_merge_view(view, source->shape, source->strides);
+    source->n = 1;
+    for (int axis = 0; axis < source->ndim; axis++) {
+        source->n *= source->shape[axis];
     }
-    source->ndim = last + 1;
-    source->is_contiguous =
-            last < 0 || (last == 0 && source->strides[0] == view->itemsize);
+    source->is_contiguous = source->ndim == 0 ||
+                            (source->ndim == 1 && source->strides[0] == view->itemsize);
 }
 
-/* Byte offset of element `number`; its coordinates behind axis 0 in coordinate[]. There
- * is at least one axis. */
-static int64_t
-find_element(const ps_mask_source *source, int64_t number, int64_t *coordinate)
-{
-    int64_t offset = 0;
-    for (int axis = source->ndim - 1; axis > 0; axis--) {
-        coordinate[axis] = number % source->shape[axis];
-        number /= source->shape[axis];
-        offset += coordinate[axis] * source->strides[axis];
-    }
-    return offset + number * source->strides[0];
-}
-
-/* An odometer over the axes around the innermost one. From the end of an innermost run
- * to the start of the next one: what the offset of a run's start grows by. */
-static int64_t
-next_run(const ps_mask_source *source, int64_t *coordinate)
-{
-    int64_t step = 0;
-    for (int axis = source->ndim - 2; axis > 0; axis--) {
-        step += source->strides[axis];
-        if (++coordinate[axis] < source->shape[axis]) {
-            return step;
-        }
-        step -= coordinate[axis] * source->strides[axis];
-        coordinate[axis] = 0;
-    }
-    return step + source->strides[0];
-}
-
-/* Coordinates are divided out once a block; from run to run they are counted up. */
+/* Where bytes cannot be read as they lie, run after run goes to the buffer. */
 const char *
 ps_mask_block(const ps_mask_source *source, int64_t first, int64_t n, char *buffer)
 {
     if (n == 0) {
         return buffer;
     }
-    const int inner = source->ndim - 1;
-    const int64_t stride = inner >= 0 ? source->strides[inner] : 0;
-    const int64_t size = inner > 0 ? source->shape[inner] : source->n;
-    int64_t coordinate[PS_MAX_DIMS];
-    coordinate[0] = first;
-    int64_t offset = inner > 0    ? find_element(source, first, coordinate)
-                     : inner == 0 ? first * stride
-                                  : 0;
-    int64_t within = inner >= 0 ? coordinate[inner] : 0;
-    if (source->is_bytes && (stride == 1 || n == 1) && within + n <= size) {
-        return source->data + offset;
+    const int64_t stride = ps_inner_stride(source->ndim, source->strides);
+    ps_walk run;
+    ps_walk_to(&run, source->ndim, source->shape, first);
+    if (source->is_bytes && (stride == 1 || n == 1) && n <= ps_walk_left(&run)) {
+        return source->data + ps_walk_offset(&run, source->strides);
     }
-    /* Not as it lies: run after run goes to the buffer. */
     void (*const truth)(char *, const char *, int64_t, int64_t, const char *) =
             ps_kernels()->truth[source->size];
-    for (int64_t at = 0; at < n;) {
-        const int64_t count = ps_min(n - at, size - within);
-        truth(buffer + at, source->data + offset, stride, count, source->bits);
+    for (int64_t at = 0;;) {
+        const int64_t count = ps_min(n - at, ps_walk_left(&run));
+        truth(buffer + at, source->data + ps_walk_offset(&run, source->strides), stride,
+              count, source->bits);
         at += count;
-        if (at < n) {
-            offset += next_run(source, coordinate) - within * stride;
-            within = 0;
+        if (at == n) {
+            return buffer;
         }
+        ps_walk_on(&run);
     }
-    return buffer;
 }
 
 /* ---- rows that lie across the memory ---- */

@@ -20,6 +20,7 @@
 #include "ops/run.h"
 #include "ops/finish.h"
 #include "ops/stage.h"
+#include "ops/strided.h"
 #include "ops/values.h"
 
 enum {
@@ -254,8 +255,10 @@ make_ready(ps_scatter_call *call, ready_masked *ready, int64_t *shape,
     memcpy(strides[2], values->entry_strides, nbytes);
     for (int v = 0; v < 3; v++) {
         views[v].ndim = address->ndim;
+        views[v].shape = shape;
+        views[v].strides = rows[v];
     }
-    ps_order_axes(views, 3, shape, rows);
+    ps_order_axes(address->ndim, shape, rows, 3);
     ps_operand_open(&ready->target, &views[0], PS_raw);
     ps_mask_open(&ready->mask, &views[1]);
     ready->computed = is_move(call) ? target->dtype : call->accumulator;

@@ -49,10 +49,4 @@ char *ps_operand_run(const ps_operand *operand, int64_t first, int64_t *n,
 void ps_operand_store(const ps_operand *operand, int64_t first, int64_t n,
                       const char *from);
 
-/* Put the axes of `n_views` views of one shape in the order in which the first one lies
- * in memory, for work in which the order of elements does not matter. shape and strides
- * of the views are rewritten; they must not be shared with other arrays. */
-void ps_order_axes(ps_view *views, int n_views, int64_t *shape,
-                   int64_t *const *strides);
-
 #endif

@@ -26,6 +26,7 @@
 #include "ops/group.h"
 #include "ops/identity.h"
 #include "ops/run.h"
+#include "ops/strided.h"
 #include "ops/values.h"
 
 enum {
@@ -111,18 +112,6 @@ find_places(const ps_address *address, places *all)
         step *= all->shape[i];
     }
     return fits ? PS_SUCCESS : ps_fail(PS_TOO_LARGE);
-}
-
-/* Byte offset in the target of a place. */
-static int64_t
-place_offset(const places *all, int64_t place)
-{
-    int64_t offset = 0;
-    for (int i = all->ndim - 1; i >= 0; i--) {
-        offset += place % all->shape[i] * all->target_strides[i];
-        place /= all->shape[i];
-    }
-    return offset;
 }
 
 /* The same address with places, `scale` bytes each, instead of target bytes. */
@@ -312,31 +301,18 @@ static bool
 walk_row(stage *work, char *target, char *row, stretch_fn fn)
 {
     const ps_rows *const rows = &work->call->rows;
-    const int last = rows->ndim - 1;
-    if (last < 0) {
-        fn(work, target, 0, row, 1);
-        return true;
-    }
-    int64_t at[PS_MAX_DIMS] = {0};
-    for (;;) {
-        if (!walk_stretch(work, target, rows->target_strides[last], row,
-                          rows->shape[last], fn)) {
+    const int64_t stride = ps_inner_stride(rows->ndim, rows->target_strides);
+    ps_walk run;
+    ps_walk_to(&run, rows->ndim, rows->shape, 0);
+    do {
+        const int64_t n = ps_walk_left(&run);
+        char *const at = target + ps_walk_offset(&run, rows->target_strides);
+        if (!walk_stretch(work, at, stride, row, n, fn)) {
             return false;
         }
-        row += rows->shape[last] * work->size;
-        int i = last - 1;
-        for (; i >= 0; i--) {
-            target += rows->target_strides[i];
-            if (++at[i] < rows->shape[i]) {
-                break;
-            }
-            target -= rows->target_strides[i] * rows->shape[i];
-            at[i] = 0;
-        }
-        if (i < 0) {
-            return true;
-        }
-    }
+        row += n * work->size;
+    } while (ps_walk_on(&run));
+    return true;
 }
 
 static void
@@ -436,6 +412,7 @@ enum phase {
 static ps_status
 walk_slots(stage *work, enum phase phase)
 {
+    const places *const all = &work->places;
     const int64_t nbytes = work->row_count * work->size;
     const stretch_fn load = work->call->include_self ? load_stretch : fill_stretch;
     for (int64_t slot = 0; slot < work->n_slots; slot++) {
@@ -447,7 +424,8 @@ walk_slots(stage *work, enum phase phase)
         }
         const int64_t place = work->place != NULL ? work->place[slot] : slot;
         char *const target =
-                work->call->target.data + place_offset(&work->places, place);
+                work->call->target.data +
+                ps_offset_of(all->ndim, all->shape, all->target_strides, place);
         char *const row = work->rows + slot * nbytes;
         if ((phase == STORE && !finish_row(work, slot, row)) ||
             !walk_row(work, target, row, phase == LOAD ? load : store_stretch)) {

@@ -2,9 +2,8 @@
  *
  * Good values (right type, native, aligned, rows contiguous, entries one stride apart)
  * are read where they lie. All others are packed a block at a time, so that a cast or a
- * broadcast never makes a full copy. The axes of rows are walked with an odometer; a
- * kernel call covers the longest stretch that has one stride.
- * Most functions answer one question about strides, which their comments ask.
+ * broadcast never makes a full copy. A kernel call covers the longest stretch that has
+ * one stride.
  */
 #include "ops/values.h"
 
@@ -12,6 +11,7 @@
 
 #include "base/sizes.h"
 #include "kernels/kernels.h"
+#include "ops/strided.h"
 
 enum {
     PIECE = 256, /* items converted at a time where two steps are needed */
@@ -191,39 +191,13 @@ ps_store(enum ps_dtype to_type, int64_t itemsize, bool swapped, char *to,
     }
 }
 
-/* Axes of length 1, and axes that have been merged into their neighbour. */
-static void
-remove_row_axis(ps_rows *rows, int i)
-{
-    const size_t nbytes = (size_t)(rows->ndim - 1 - i) * sizeof(int64_t);
-    memmove(rows->shape + i, rows->shape + i + 1, nbytes);
-    memmove(rows->target_strides + i, rows->target_strides + i + 1, nbytes);
-    memmove(rows->value_strides + i, rows->value_strides + i + 1, nbytes);
-    rows->ndim--;
-}
-
-/* Can row axes i and i + 1 be one, in target and values alike? */
-static bool
-rows_walk_as_one(const ps_rows *rows, int i)
-{
-    const int64_t length = rows->shape[i + 1];
-    return rows->target_strides[i] == rows->target_strides[i + 1] * length &&
-           rows->value_strides[i] == rows->value_strides[i + 1] * length;
-}
-
 /* Longer widths mean fewer kernel calls, so axes are merged first. */
 ps_row_split
 ps_split_rows(ps_rows *rows, int64_t itemsize, bool in_values)
 {
-    for (int i = rows->ndim - 1; i >= 0; i--) {
-        if (rows->shape[i] == 1) {
-            remove_row_axis(rows, i);
-        }
-        else if (i + 1 < rows->ndim && rows_walk_as_one(rows, i)) {
-            rows->shape[i + 1] *= rows->shape[i];
-            remove_row_axis(rows, i);
-        }
-    }
+    rows->ndim = ps_merge_axes(
+            rows->ndim, rows->shape,
+            (int64_t *const[]){rows->target_strides, rows->value_strides}, 2);
     ps_row_split split = {.n_outer = rows->ndim, .outer_count = 1, .width = 1};
     while (split.n_outer > 0 &&
            rows->target_strides[split.n_outer - 1] == itemsize * split.width &&
@@ -242,46 +216,10 @@ void
 ps_outer_offsets(const ps_rows *rows, const ps_row_split *split, int64_t outer,
                  int64_t *target, int64_t *value)
 {
-    *target = 0;
-    *value = 0;
-    for (int i = split->n_outer - 1; i >= 0; i--) {
-        const int64_t at = outer % rows->shape[i];
-        outer /= rows->shape[i];
-        *target += at * rows->target_strides[i];
-        *value += at * rows->value_strides[i];
-    }
-}
-
-int64_t
-ps_even_run(const ps_address *address, const int64_t *strides, int64_t *stride)
-{
-    const int last = address->ndim - 1;
-    int64_t run = last >= 0 ? address->shape[last] : 1;
-    *stride = last >= 0 ? strides[last] : 0;
-    for (int i = last - 1; i >= 0; i--) {
-        if (strides[i] != strides[i + 1] * address->shape[i + 1]) {
-            return run;
-        }
-        run *= address->shape[i];
-    }
-    return run;
-}
-
-int64_t
-ps_entry_offset(const ps_address *address, const int64_t *strides, int64_t number,
-                int64_t *inner)
-{
-    int64_t offset = 0;
-    *inner = 0;
-    for (int i = address->ndim - 1; i >= 0; i--) {
-        const int64_t at = i > 0 ? number % address->shape[i] : number;
-        if (i == address->ndim - 1) {
-            *inner = at;
-        }
-        number /= address->shape[i];
-        offset += at * strides[i];
-    }
-    return offset;
+    ps_walk at;
+    ps_walk_to(&at, split->n_outer, rows->shape, outer);
+    *target = ps_walk_offset(&at, rows->target_strides);
+    *value = ps_walk_offset(&at, rows->value_strides);
 }
 
 /* Are the inner axes of a row contiguous in the values as well? */
@@ -319,7 +257,8 @@ ps_value_source_of(const ps_address *address, const ps_rows *rows,
                               .type = type,
                               .width = split.width};
     const bool is_even =
-            ps_even_run(address, values->entry_strides, &source.stride) == address->n;
+            ps_even_run(address->ndim, address->shape, values->entry_strides,
+                        &source.stride) == address->n;
     const bool is_good = values->dtype == type && type != PS_b1 && !values->swapped &&
                          values->aligned &&
                          has_contiguous_rows(rows, &split, values->itemsize);
@@ -352,50 +291,27 @@ ps_packed_nbytes(const ps_value_source *source, int64_t n)
                    : 0;
 }
 
-/* Coordinates of a column along the inner axes; its distance from the first one. */
-static int64_t
-find_column(const ps_value_source *source, int64_t *at)
-{
-    const ps_rows *const rows = source->rows;
-    int64_t rest = source->column, nbytes = 0;
-    for (int i = rows->ndim - 1; i >= source->split.n_outer; i--) {
-        at[i] = rest % rows->shape[i];
-        rest /= rows->shape[i];
-        nbytes += at[i] * rows->value_strides[i];
-    }
-    return nbytes;
-}
-
-/* Pack the columns of one row: the inner axes but the last by odometer, the last by one
- * kernel call. */
+/* Pack the columns of one row, run by run along the last of its inner axes. */
 static void
-pack_row(const ps_value_source *source, const char *from, char *to)
+pack_row(const ps_value_source *source, const char *row, char *to)
 {
     const ps_rows *const rows = source->rows;
     const ps_values *const values = source->values;
-    const int last = rows->ndim - 1;
-    const int64_t stride = rows->value_strides[last], to_size = packed_size(source);
-    int64_t at[PS_MAX_DIMS];
-    from += find_column(source, at);
+    const int n_outer = source->split.n_outer;
+    const int64_t *const strides = rows->value_strides + n_outer;
+    const int64_t stride = rows->value_strides[rows->ndim - 1];
+    ps_walk run;
+    ps_walk_to(&run, rows->ndim - n_outer, rows->shape + n_outer, source->column);
     for (int64_t left = source->width;;) {
-        const int64_t n = ps_min(rows->shape[last] - at[last], left);
+        const int64_t n = ps_min(ps_walk_left(&run), left);
         ps_convert(source->type, to, values->dtype, values->itemsize, values->swapped,
-                   from, stride, n);
-        to += n * to_size;
+                   row + ps_walk_offset(&run, strides), stride, n);
+        to += n * packed_size(source);
         left -= n;
         if (left == 0) {
             return;
         }
-        from -= at[last] * stride;
-        at[last] = 0;
-        for (int i = last - 1; i >= source->split.n_outer; i--) {
-            from += rows->value_strides[i];
-            if (++at[i] < rows->shape[i]) {
-                break;
-            }
-            from -= rows->value_strides[i] * rows->shape[i];
-            at[i] = 0;
-        }
+        ps_walk_on(&run);
     }
 }
 
@@ -407,16 +323,14 @@ pack_block(const ps_value_source *source, int64_t first, int64_t n,
 {
     const ps_address *const address = source->address;
     const ps_values *const values = source->values;
-    const int last = address->ndim - 1;
-    const int64_t length = last >= 0 ? address->shape[last] : 1;
-    const int64_t stride = last >= 0 ? values->entry_strides[last] : 0;
+    const int64_t stride = ps_inner_stride(address->ndim, values->entry_strides);
     const int64_t row_nbytes = ps_packed_nbytes(source, 1);
+    ps_walk run;
+    ps_walk_to(&run, address->ndim, address->shape, first);
     for (int64_t done = 0; done < n;) {
-        int64_t inner;
-        const char *from =
-                values->data + value_offset +
-                ps_entry_offset(address, values->entry_strides, first + done, &inner);
-        const int64_t count = ps_min(length - inner, n - done);
+        const char *const from = values->data + value_offset +
+                                 ps_walk_offset(&run, values->entry_strides);
+        const int64_t count = ps_min(ps_walk_left(&run), n - done);
         if (source->split.width == 1) {
             ps_convert(source->type, buffer, values->dtype, values->itemsize,
                        values->swapped, from, stride, count);
@@ -428,6 +342,7 @@ pack_block(const ps_value_source *source, int64_t first, int64_t n,
             }
         }
         done += count;
+        ps_walk_on(&run);
     }
 }
 

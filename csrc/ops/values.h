@@ -43,15 +43,6 @@ ps_row_split ps_split_rows(ps_rows *rows, int64_t itemsize, bool in_values);
 void ps_outer_offsets(const ps_rows *rows, const ps_row_split *split, int64_t outer,
                       int64_t *target, int64_t *value);
 
-/* Bytes from the first entry to entry `number` by `strides`, one per entry axis; its
- * coordinate along the innermost axis in *inner. */
-int64_t ps_entry_offset(const ps_address *address, const int64_t *strides,
-                        int64_t number, int64_t *inner);
-
-/* Entries in a row, counted from multiples of themselves, that `strides` walks with the
- * one stride *stride. */
-int64_t ps_even_run(const ps_address *address, const int64_t *strides, int64_t *stride);
-
 /* The values of a call beside its address and rows: can kernels read them in place? */
 typedef struct {
     const ps_address *address;

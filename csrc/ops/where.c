@@ -14,6 +14,7 @@
 #include "ops/mask.h"
 #include "ops/operand.h"
 #include "ops/run.h"
+#include "ops/strided.h"
 #include "ops/values.h"
 
 enum {
@@ -127,20 +128,20 @@ static void
 order_axes(ps_where_call *call, int64_t *shape, int64_t (*strides)[PS_MAX_DIMS])
 {
     ps_view *const views[] = {&call->out, &call->condition, &call->x, &call->y};
-    ps_view ordered[4];
+    const int ndim = call->out.ndim;
     int64_t *rows[4];
-    for (int v = 0; v < 4; v++) {
-        ordered[v] = *views[v];
-        rows[v] = strides[v];
-        for (int axis = 0; axis < views[v]->ndim; axis++) {
+    for (int axis = 0; axis < ndim; axis++) {
+        shape[axis] = call->out.shape[axis];
+        for (int v = 0; v < 4; v++) {
             strides[v][axis] = views[v]->strides[axis];
-            shape[axis] = call->out.shape[axis];
         }
     }
-    ps_order_axes(ordered, 4, shape, rows);
     for (int v = 0; v < 4; v++) {
-        *views[v] = ordered[v];
+        rows[v] = strides[v];
+        views[v]->shape = shape;
+        views[v]->strides = rows[v];
     }
+    ps_order_axes(ndim, shape, rows, 4);
 }
 
 ps_status

@@ -7,6 +7,7 @@
 #include "python/py_where.h"
 
 #include "kernels/kernels.h"
+#include "ops/strided.h"
 #include "ops/values.h"
 #include "python/args.h"
 #include "python/arrays.h"
@@ -115,10 +116,8 @@ call_of(PyArrayObject *a, PyArrayObject *mask, enum ps_dtype dtype, ps_axes *axe
 {
     const int n_axes = PyArray_NDIM(mask);
     ps_compress_call call = {.a = ps_view_of(a, dtype, axes)};
-    for (int axis = 0; axis < n_axes; axis++) {
-        mask_strides[axis] =
-                PyArray_DIM(mask, axis) == 1 ? 0 : PyArray_STRIDE(mask, axis);
-    }
+    ps_broadcast_strides(n_axes, axes->shape, n_axes, PyArray_DIMS(mask),
+                         PyArray_STRIDES(mask), mask_strides);
     for (int axis = n_axes; axis < call.a.ndim; axis++) {
         shape[axis - n_axes + 1] = axes->shape[axis];
         call.a.itemsize *= axes->shape[axis];

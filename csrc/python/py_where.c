@@ -13,6 +13,7 @@
 
 #include "base/sizes.h"
 #include "kernels/kernels.h"
+#include "ops/strided.h"
 #include "ops/values.h"
 #include "python/args.h"
 #include "python/arrays.h"
@@ -187,22 +188,11 @@ find_shape(where_work *work)
     PyArrayObject *const arrays[3] = {work->condition, work->x.array, work->y.array};
     work->ndim = 0;
     for (int i = 0; i < 3; i++) {
-        const int ndim = arrays[i] != NULL ? PyArray_NDIM(arrays[i]) : 0;
-        work->ndim = ndim > work->ndim ? ndim : work->ndim;
-    }
-    for (int axis = 0; axis < work->ndim; axis++) {
-        npy_intp size = 1;
-        for (int i = 0; i < 3; i++) {
-            const int own = arrays[i] != NULL
-                                    ? axis - work->ndim + PyArray_NDIM(arrays[i])
-                                    : -1;
-            const npy_intp length = own >= 0 ? PyArray_DIM(arrays[i], own) : 1;
-            if (length != 1 && size != 1 && length != size) {
-                return raise_shapes(work);
-            }
-            size = length != 1 ? length : size;
+        if (arrays[i] != NULL &&
+            !ps_broadcast_shapes(&work->ndim, work->shape, PyArray_NDIM(arrays[i]),
+                                 PyArray_DIMS(arrays[i]))) {
+            return raise_shapes(work);
         }
-        work->shape[axis] = size;
     }
     return 0;
 }
@@ -211,13 +201,12 @@ find_shape(where_work *work)
 static void
 spread(const where_work *work, PyArrayObject *array, npy_intp *strides)
 {
-    const int lead = work->ndim - (array != NULL ? PyArray_NDIM(array) : 0);
-    for (int axis = 0; axis < work->ndim; axis++) {
-        const int own = axis - lead;
-        strides[axis] = array == NULL || own < 0 || PyArray_DIM(array, own) == 1
-                                ? 0
-                                : PyArray_STRIDE(array, own);
+    if (array == NULL) {
+        memset(strides, 0, (size_t)work->ndim * sizeof(npy_intp));
+        return;
     }
+    ps_broadcast_strides(work->ndim, work->shape, PyArray_NDIM(array),
+                         PyArray_DIMS(array), PyArray_STRIDES(array), strides);
 }
 
 /* ---- casts ---- */

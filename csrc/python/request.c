@@ -5,6 +5,7 @@
 
 #include "base/sizes.h"
 #include "ops/plan.h"
+#include "ops/strided.h"
 #include "python/arrays.h"
 #include "python/copies.h"
 
@@ -128,29 +129,6 @@ ps_add_mask(ps_state *state, ps_request *request, PyObject *object)
 
 /* ---- entry shape ---- */
 
-/* Broadcast one more shape into the entry shape. */
-static int
-broadcast_shape(int *ndim, int64_t *shape, int other_ndim, const npy_intp *other)
-{
-    if (other_ndim > *ndim) {
-        memmove(shape + (other_ndim - *ndim), shape, (size_t)*ndim * sizeof(int64_t));
-        for (int i = 0; i < other_ndim - *ndim; i++) {
-            shape[i] = 1;
-        }
-        *ndim = other_ndim;
-    }
-    for (int i = 0; i < other_ndim; i++) {
-        int64_t *const length = &shape[*ndim - other_ndim + i];
-        if (*length == 1) {
-            *length = other[i];
-        }
-        else if (other[i] != 1 && other[i] != *length) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
 static int
 find_entry_shape(ps_request *request)
 {
@@ -167,8 +145,8 @@ find_entry_shape(ps_request *request)
     }
     for (int m = 0; request->tuples == NULL && m < request->n_index; m++) {
         PyArrayObject *const index = request->index[m];
-        if (broadcast_shape(&ndim, shape, PyArray_NDIM(index), PyArray_DIMS(index)) <
-            0) {
+        if (!ps_broadcast_shapes(&ndim, shape, PyArray_NDIM(index),
+                                 PyArray_DIMS(index))) {
             return ps_raise_shapes(
                     PyExc_IndexError,
                     "shape mismatch: indexing arrays could not be broadcast "
@@ -257,17 +235,6 @@ link_batches(ps_request *request)
 
 /* ---- index arrays ---- */
 
-/* Strides of an array broadcast to the entry shape, whose last axes are its own. */
-static void
-broadcast_strides(const ps_request *request, int ndim, const npy_intp *shape,
-                  const npy_intp *strides, int64_t *result)
-{
-    const int lead = request->address.ndim - ndim;
-    for (int i = 0; i < request->address.ndim; i++) {
-        result[i] = i < lead || shape[i - lead] == 1 ? 0 : strides[i - lead];
-    }
-}
-
 static int
 place_indices(ps_request *request)
 {
@@ -296,8 +263,8 @@ place_indices(ps_request *request)
         }
         const int axis = request->is_along ? request->along_axis : request->first + m;
         const int own_ndim = PyArray_NDIM(array) - is_nd;
-        broadcast_strides(request, own_ndim, PyArray_DIMS(array),
-                          PyArray_STRIDES(array), strides);
+        ps_broadcast_strides(ndim, request->entry_shape, own_ndim, PyArray_DIMS(array),
+                             PyArray_STRIDES(array), strides);
         indices[m] =
                 (ps_index){.data = PyArray_BYTES(array) +
                                    (is_nd ? m * PyArray_STRIDE(array, own_ndim) : 0),
@@ -329,22 +296,17 @@ place_mask(ps_request *request)
     if (!PyArray_ISBOOL(mask)) {
         return ps_raise_changed(request->is_where ? "mask" : "where");
     }
-    bool fits = PyArray_NDIM(mask) <= ndim;
     for (int i = 0; i < ndim; i++) {
         shape[i] = request->is_along ? PyArray_DIM(request->index[0], i)
                                      : request->entry_shape[i];
     }
-    for (int i = 0; fits && i < PyArray_NDIM(mask); i++) {
-        const npy_intp own = PyArray_DIM(mask, i);
-        fits = own == 1 || own == shape[ndim - PyArray_NDIM(mask) + i];
-    }
-    if (!fits) {
+    if (PyArray_NDIM(mask) > ndim ||
+        !ps_broadcast_strides(ndim, shape, PyArray_NDIM(mask), PyArray_DIMS(mask),
+                              PyArray_STRIDES(mask), request->mask_strides)) {
         return ps_raise_shapes(PyExc_ValueError,
                                "'where' has shape %U; expected to broadcast to %U",
                                PyArray_NDIM(mask), PyArray_DIMS(mask), ndim, shape);
     }
-    broadcast_strides(request, PyArray_NDIM(mask), PyArray_DIMS(mask),
-                      PyArray_STRIDES(mask), request->mask_strides);
     request->address.mask = PyArray_BYTES(mask);
     return 0;
 }

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ops/strided.h"
 #include "ops/values.h"
 #include "python/args.h"
 #include "python/arrays.h"
@@ -315,21 +316,13 @@ ps_broadcast_values(ps_incoming *incoming, int ndim, const npy_intp *shape,
                     const char *what)
 {
     PyArrayObject *const array = incoming->array;
-    const int own_ndim = array != NULL ? PyArray_NDIM(array) : 0;
-    bool fits = true;
-    for (int i = 0; i < own_ndim - ndim; i++) { /* may go, as in a[index] = values */
-        fits = fits && PyArray_DIM(array, i) == 1;
+    if (array == NULL) {
+        memset(incoming->strides, 0, (size_t)ndim * sizeof(npy_intp));
+        return 0;
     }
-    for (int i = 0; i < ndim; i++) {
-        const int own = i + own_ndim - ndim;
-        incoming->strides[i] = 0;
-        if (own >= 0) {
-            const npy_intp length = PyArray_DIM(array, own);
-            fits = fits && (length == 1 || length == shape[i]);
-            incoming->strides[i] = length == 1 ? 0 : PyArray_STRIDE(array, own);
-        }
-    }
-    if (fits) {
+    const int own_ndim = PyArray_NDIM(array);
+    if (ps_broadcast_strides(ndim, shape, own_ndim, PyArray_DIMS(array),
+                             PyArray_STRIDES(array), incoming->strides)) {
         return 0;
     }
     PyObject *const own_shape = PyArray_IntTupleFromIntp(own_ndim, PyArray_DIMS(array));

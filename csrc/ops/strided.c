@@ -1,0 +1,108 @@
+/* Axes ordered and broadcast (contract in strided.h, where the walk itself is inline).
+ *
+ * Nothing here depends on what the elements are: shapes and strides go in and come out.
+ */
+#include "ops/strided.h"
+
+#include <string.h>
+
+/* Reversed axes lie in the same order as plain ones. */
+static int64_t
+magnitude(int64_t stride)
+{
+    return stride < 0 ? -stride : stride;
+}
+
+static void
+swap(int64_t *array, int i, int k)
+{
+    const int64_t item = array[i];
+    array[i] = array[k];
+    array[k] = item;
+}
+
+/* An insertion sort: stable, and nothing to do for C order. */
+void
+ps_order_axes(int ndim, int64_t *shape, int64_t *const *strides, int n)
+{
+    for (int i = 1; i < ndim; i++) {
+        for (int axis = i;
+             axis > 0 && magnitude(strides[0][axis - 1]) < magnitude(strides[0][axis]);
+             axis--) {
+            swap(shape, axis - 1, axis);
+            for (int k = 0; k < n; k++) {
+                swap(strides[k], axis - 1, axis);
+            }
+        }
+    }
+}
+
+/* From the innermost axis outwards, as long as the next one goes on where it ends. */
+int64_t
+ps_even_run(int ndim, const int64_t *shape, const int64_t *strides, int64_t *stride)
+{
+    int64_t run = 1;
+    *stride = ps_inner_stride(ndim, strides);
+    for (int i = ndim - 1; i >= 0; i--) {
+        if (i < ndim - 1 && strides[i] != strides[i + 1] * shape[i + 1]) {
+            break;
+        }
+        run *= shape[i];
+    }
+    return run;
+}
+
+/* A shape of more axes pushes those that are there to the back. */
+bool
+ps_broadcast_shapes(int *ndim, int64_t *shape, int own_ndim, const int64_t *own_shape)
+{
+    const int lead = own_ndim - *ndim;
+    if (lead > 0) {
+        memmove(shape + lead, shape, (size_t)*ndim * sizeof(int64_t));
+        for (int i = 0; i < lead; i++) {
+            shape[i] = 1;
+        }
+        *ndim = own_ndim;
+    }
+    for (int i = 0; i < own_ndim; i++) {
+        int64_t *const length = &shape[*ndim - own_ndim + i];
+        if (*length == 1) {
+            *length = own_shape[i];
+        }
+        else if (own_shape[i] != 1 && own_shape[i] != *length) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Written to the end even where it does not fit: the caller then only says so. */
+bool
+ps_broadcast_strides(int ndim, const int64_t *shape, int own_ndim,
+                     const int64_t *own_shape, const int64_t *own_strides,
+                     int64_t *strides)
+{
+    const int lead = ndim - own_ndim;
+    bool fits = true;
+    for (int i = 0; i < -lead; i++) {
+        fits = fits && own_shape[i] == 1;
+    }
+    for (int i = 0; i < ndim; i++) {
+        const int own = i - lead;
+        const int64_t length = own >= 0 ? own_shape[own] : 1;
+        fits = fits && (length == 1 || length == shape[i]);
+        strides[i] = length == 1 ? 0 : own_strides[own];
+    }
+    return fits;
+}
+
+int64_t
+ps_offset_of(int ndim, const int64_t *shape, const int64_t *strides, int64_t number)
+{
+    int64_t offset = 0;
+    for (int i = ndim - 1; i > 0; i--) {
+        offset += number % shape[i] * strides[i];
+        number /= shape[i];
+    }
+    return ndim > 0 ? offset + number * strides[0] : 0;
+}
