@@ -158,11 +158,22 @@ def is_real(dtype):
 def _terms(values, positions, gather, weights, dtype):
     """Return what is added: rows, each multiplied by its weight and rounded."""
     rows = values[positions if gather is None else gather[positions]]
-    rows = rows.astype(dtype, copy=False)
-    if weights is not None:
-        shape = (-1,) + (1,) * (rows.ndim - 1)
-        rows = rows * weights[positions].astype(dtype).reshape(shape)
-    return rows
+    if weights is None:
+        return rows.astype(dtype, copy=False)
+    return weighted(rows, weights[positions], dtype)
+
+
+def weighted(rows, weights, dtype):
+    """Return the products of rows (n, *rest) and weights (n,), each rounded.
+
+    NumPy's product of complex numbers is fused on some CPUs, and has other bits there.
+    """
+    weights = weights.astype(dtype).reshape(-1, *(1,) * (rows.ndim - 1))
+    if dtype.char not in "FD":
+        return rows.astype(dtype) * weights
+    rows = rows.astype(dtype, order="C")
+    weights = np.broadcast_to(weights, rows.shape)
+    return _core.scatter_where(rows, True, weights, op="mul", out=rows)
 
 
 def find_ids(values, ids, size, op):

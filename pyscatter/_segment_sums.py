@@ -20,6 +20,7 @@ from pyscatter._segment_folds import (
     range_positions,
     reduce_ids,
     reduce_ranges,
+    weighted,
 )
 
 LANES = 16  # of a block, in which entries meet by halves
@@ -68,8 +69,7 @@ def _weighted(seg, dtype):
     """Return the terms of a sum: each product is rounded before it is added."""
     if seg.weights is None:
         return seg.values
-    shape = (seg.n,) + (1,) * (seg.values.ndim - 1)
-    return seg.values.astype(dtype) * seg.weights.astype(dtype).reshape(shape)
+    return weighted(seg.values, seg.weights, dtype)
 
 
 def _from_start(values, seg, request, op, start):

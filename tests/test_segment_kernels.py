@@ -12,7 +12,14 @@ import pytest
 
 import pyscatter as ps
 from tests import reference
-from tests.cases import DTYPES, assert_same_outcome, outcome, random_values, rng_for
+from tests.cases import (
+    DTYPES,
+    assert_same,
+    assert_same_outcome,
+    outcome,
+    random_values,
+    rng_for,
+)
 
 LENGTHS = (0, 1, 3, 0, 16, 15, 17, 2, 2, 1, 5, 40, 8, 8, 0, 4, 7, 33, 1, 1, 1, 1, 12, 6)
 WIDTHS = (None, 1, 2, 5, 33)
@@ -71,3 +78,26 @@ def test_the_tree_is_that_of_sixteen_lanes():
     # Lanes 0 and 2 meet first, lanes 1 and 3 as well: nothing is lost.
     assert ps.segment_reduce(values, offsets=[0, 17])[0] == 2
     assert ps.segment_reduce(values, np.zeros(17, int), 1)[0] == 1
+
+
+@pytest.mark.parametrize("dtype", ["c64", "c128"])
+def test_complex_weights_are_rounded_part_by_part(dtype):
+    rng, dtype = rng_for("turning", dtype), DTYPES[dtype]
+    parts = rng.standard_normal((4, 3000)).astype(np.zeros(0, dtype).real.dtype)
+    a, b, c, d = parts
+    values, weights = a + 1j * b, c + 1j * d
+    expected = np.empty(3000, dtype)
+    expected.real, expected.imag = a * c - b * d, a * d + b * c
+    n = np.arange(3000)
+    for where in ({"ids": n}, {"lengths": n * 0 + 1}, {"starts": n, "stops": n + 1}):
+        for extra in ({}, {"compensated": True}, {"where": n >= 0}, {"initial": 0}):
+            result = ps.segment_reduce(
+                values.astype(dtype), weights=weights.astype(dtype), **where, **extra
+            )
+            assert_same(result + 0, expected + 0, f"{where} {extra}")
+    rows = np.stack((values, weights), axis=1).astype(dtype)
+    by_ids = ps.segment_reduce(rows, n // 3, weights=weights.astype(dtype))
+    by_runs = ps.segment_reduce(
+        rows, offsets=n[:1001] * 3, weights=weights.astype(dtype)
+    )
+    assert_same(by_ids, by_runs)
