@@ -5,7 +5,6 @@
  * keys have bytes. Keys of more than 32 bits are sorted with their places as pairs;
  * short lists, which no pass over 256 counters repays, by comparison. Every pass hears
  * of signals.
- * A textbook sort: few comments.
  */
 #include "ops/group.h"
 
@@ -35,46 +34,63 @@ place_digits(int64_t *start)
     }
 }
 
-/* ---- pairs ---- */
-
-/* One stable pass by the digit at `shift`. */
-static void
-sort_pairs_by_digit(ps_run *run, const ps_keyed *restrict from, ps_keyed *restrict to,
-                    int64_t n, int shift)
+/* One stable pass over n items of `width` words (a constant of the caller) by the digit
+ * at `shift` of their first word. Nothing is moved once the run has failed. */
+static inline __attribute__((always_inline)) void
+sort_by_digit(ps_run *run, const int width, const uint64_t *restrict from,
+              uint64_t *restrict to, int64_t n, int shift)
 {
+    const int64_t nbytes = width * (int64_t)sizeof(uint64_t);
     int64_t start[N_DIGITS] = {0};
-    ps_stretch part = ps_stretch_of(run, n, sizeof(ps_keyed));
+    ps_stretch part = ps_stretch_of(run, n, nbytes);
     while (ps_next_stretch(&part)) {
         for (int64_t i = part.first; i < part.last; i++) {
-            start[((uint64_t)from[i].key >> shift) & (N_DIGITS - 1)]++;
+            start[(from[i * width] >> shift) & (N_DIGITS - 1)]++;
         }
     }
-    place_digits(start);
     if (ps_run_status(run).code != PS_OK) {
         return;
     }
-    part = ps_stretch_of(run, n, 2 * sizeof(ps_keyed));
+    place_digits(start);
+    part = ps_stretch_of(run, n, 2 * nbytes);
     while (ps_next_stretch(&part)) {
         for (int64_t i = part.first; i < part.last; i++) {
-            to[start[((uint64_t)from[i].key >> shift) & (N_DIGITS - 1)]++] = from[i];
+            const uint64_t *const item = from + i * width;
+            uint64_t *const place =
+                    to + start[(item[0] >> shift) & (N_DIGITS - 1)]++ * width;
+            for (int word = 0; word < width; word++) {
+                place[word] = item[word];
+            }
         }
     }
 }
 
-const ps_keyed *
-ps_sort_keyed(ps_run *run, ps_keyed *pairs, ps_keyed *room, int64_t n, int64_t max)
+/* The digits of 0 <= key <= max from `low` bits of the first word up, the lowest first.
+ * The result is in one of the two arrays, unless the run has failed. */
+static inline __attribute__((always_inline)) uint64_t *
+sort_items(ps_run *run, const int width, uint64_t *from, uint64_t *to, int64_t n,
+           int low, int64_t max)
 {
-    ps_keyed *from = pairs, *to = room;
-    for (int shift = 0; shift < 63 && max >> shift > 0; shift += DIGIT_BITS) {
-        sort_pairs_by_digit(run, from, to, n, shift);
+    for (int bit = 0; bit + low < 64 && bit < 63 && max >> bit > 0; bit += DIGIT_BITS) {
+        sort_by_digit(run, width, from, to, n, low + bit);
         if (ps_run_status(run).code != PS_OK) {
             break;
         }
-        ps_keyed *const other = from;
+        uint64_t *const other = from;
         from = to;
         to = other;
     }
     return from;
+}
+
+/* ---- pairs ---- */
+
+const ps_keyed *
+ps_sort_keyed(ps_run *run, ps_keyed *pairs, ps_keyed *room, int64_t n, int64_t max)
+{
+    _Static_assert(sizeof(ps_keyed) == 2 * sizeof(uint64_t), "two words");
+    return (const ps_keyed *)(const void *)sort_items(
+            run, 2, (uint64_t *)(void *)pairs, (uint64_t *)(void *)room, n, 0, max);
 }
 
 /* ---- ranks ---- */
@@ -136,36 +152,13 @@ rank_pairs(ps_run *run, int64_t *key, int64_t n, int64_t bound, ranking *ranks)
     return ps_run_status(run);
 }
 
-/* One stable pass by the digit at `shift`. */
-static ps_status
-sort_by_digit(ps_run *run, const uint64_t *restrict from, uint64_t *restrict to,
-              int64_t n, int shift)
-{
-    int64_t start[N_DIGITS] = {0};
-    ps_stretch part = ps_stretch_of(run, n, sizeof(uint64_t));
-    while (ps_next_stretch(&part)) {
-        for (int64_t i = part.first; i < part.last; i++) {
-            start[(from[i] >> shift) & (N_DIGITS - 1)]++;
-        }
-    }
-    PS_TRY(ps_run_status(run));
-    place_digits(start);
-    part = ps_stretch_of(run, n, 2 * sizeof(uint64_t));
-    while (ps_next_stretch(&part)) {
-        for (int64_t i = part.first; i < part.last; i++) {
-            to[start[(from[i] >> shift) & (N_DIGITS - 1)]++] = from[i];
-        }
-    }
-    return ps_run_status(run);
-}
-
 /* The words live in the caller's two arrays: sorting takes no memory of its own. They
  * end in `distinct`, sorted; *count of them. */
 static ps_status
 sort_words(ps_run *run, int64_t *key, int64_t n, int64_t bound, uint64_t *words,
            int64_t *count)
 {
-    uint64_t *from = (uint64_t *)key, *to = words;
+    uint64_t *from = (uint64_t *)key;
     ps_stretch part = ps_stretch_of(run, n, sizeof(uint64_t));
     *count = 0;
     while (ps_next_stretch(&part)) {
@@ -176,12 +169,8 @@ sort_words(ps_run *run, int64_t *key, int64_t n, int64_t bound, uint64_t *words,
         }
     }
     PS_TRY(ps_run_status(run));
-    for (int shift = 0; shift < 32 && (bound - 1) >> shift > 0; shift += DIGIT_BITS) {
-        PS_TRY(sort_by_digit(run, from, to, *count, 32 + shift));
-        uint64_t *const other = from;
-        from = to;
-        to = other;
-    }
+    from = sort_items(run, 1, from, words, *count, 32, bound - 1);
+    PS_TRY(ps_run_status(run));
     part = ps_stretch_of(run, from == words ? 0 : *count, sizeof(uint64_t));
     while (ps_next_stretch(&part)) {
         memcpy(words + part.first, from + part.first,
