@@ -444,3 +444,12 @@ ps_address_check(const ps_address *address, ps_run *run)
     }
     return is_simple ? check_flat(address, run) : check_by_lists(address, run);
 }
+
+/* None is bad any more where another thread rewrites the index. */
+ps_status
+ps_address_find_bad(const ps_address *address, ps_run *run)
+{
+    atomic_store(&run->failed, PS_OK);
+    const ps_status status = ps_address_check(address, run);
+    return status.code != PS_OK ? status : ps_fail(PS_INDEX_CHANGED);
+}

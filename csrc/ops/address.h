@@ -44,6 +44,10 @@ void ps_address_merge(ps_address *address, int64_t *extra_strides);
 
 /* ps_address_check, which ops.h declares, checks every index that takes part. */
 
+/* After a pass that checks as it goes has found a bad index on some thread: the status
+ * of the first one. */
+ps_status ps_address_find_bad(const ps_address *address, ps_run *run);
+
 /* The pairs of entries [first, first + n), n <= room->capacity, in order; source
  * numbers count from 0 at `first`. */
 ps_status ps_address_list(const ps_address *address, int64_t first, int64_t n,

@@ -91,8 +91,9 @@ block_is_silent(const f64 *value, int64_t n, cast_range range)
 
 /* On one thread: a single reading of the array as it came, before it is broadcast. */
 ps_status
-ps_check_cast(ps_cast_check *check, ps_run *run)
+ps_check_cast(void *argument, ps_run *run)
 {
+    ps_cast_check *const check = argument;
     const bool is_complex = ps_dtype_kind[check->view.dtype] == PS_KIND_COMPLEX;
     const cast_range range = range_of(check->type);
     const int n_parts = is_complex ? 2 : 1;

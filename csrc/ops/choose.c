@@ -1,5 +1,9 @@
 /* The decision (contract in choose.h): sizes first, then a sample of the index.
  *
+ *   traits  from op, types and byte orders: does it move, count, need a stage?
+ *   way     from sizes: is it worth a plan of work at all, and who checks the index?
+ *   choice  for a pass over the entries: which algorithm, which pieces, which kernels
+ *
  * The sample is SAMPLE entries in stretches of neighbours spread over the index. It
  * tells how often an offset repeats at once (register accumulation), how large the
  * touched target is, where to cut it so that owners get equal work, and whether one row
@@ -18,6 +22,8 @@
 enum {
     SAMPLE = 256,
     STRETCH = 16,
+    /* Calls that move up to this stay in one piece and one list. */
+    ONE_LIST_BYTES = 256 << 10,
     /* Below this a sample costs more than any choice can win. */
     LOOK_FROM = 4096,
     /* Bytes of index, values and target that one thread moves in about 30 us, the cost
@@ -71,6 +77,85 @@ ps_algorithm_name(enum ps_algorithm algorithm)
 {
     return algorithm_names[algorithm];
 }
+
+/* ---- what follows from the call ---- */
+
+/* Moves need a stage only where bytes have to change on the way to a foreign byte
+ * order; reductions wherever kernels cannot work on the target itself. */
+static bool
+needs_stage(const ps_scatter_call *call, bool is_move)
+{
+    const ps_target *const target = &call->target;
+    if (is_move) {
+        return target->swapped && (call->values.dtype != target->dtype ||
+                                   call->values.swapped != target->swapped);
+    }
+    return ps_forced_choice() == PS_ALGORITHM_staged || call->op == PS_mean ||
+           call->compensated || target->swapped || !target->aligned ||
+           call->accumulator != target->dtype;
+}
+
+ps_traits
+ps_traits_of(const ps_scatter_call *call)
+{
+    const bool is_move = ps_is_move(call->op), is_mean = call->op == PS_mean;
+    return (ps_traits){.is_move = is_move,
+                       .is_mean = is_mean,
+                       .needs_stage = needs_stage(call, is_move),
+                       .needs_prefill = !is_move && !call->include_self,
+                       .applied = is_mean ? PS_add : call->op,
+                       .type = is_move ? call->target.dtype : call->accumulator};
+}
+
+/* ---- the way of the whole ---- */
+
+/* Single elements whose values kernels read as they lie, few enough for the stack. It
+ * spares the tiny calls that loops are full of a third of their time. */
+static bool
+is_short(const ps_scatter_call *call)
+{
+    const ps_address *const address = &call->address;
+    const ps_values *const values = &call->values;
+    return address->n <= PS_FEW_ENTRIES && address->ndim <= 1 && call->rows.ndim == 0 &&
+           call->traits.applied < PS_NUM_REDUCTIONS && !call->traits.needs_stage &&
+           !call->traits.needs_prefill && call->target.dtype < PS_NUM_DTYPES &&
+           call->target.dtype != PS_b1 && values->dtype == call->target.dtype &&
+           !values->swapped && values->aligned && values->offset == NULL &&
+           values->weights == NULL;
+}
+
+/* May the whole call be one list that a single piece makes before it writes? Then the
+ * list is the check: ps_choose does not cut such a call, and its block is all of it.
+ * Those that a test forces to be cut, and plans, whose rows are in bounds, are not for
+ * that. */
+static bool
+is_one_list(const ps_scatter_call *call, int64_t row_count)
+{
+    int64_t nbytes;
+    return call->address.n <= PS_BLOCK && call->address.plan == NULL &&
+           ps_forced_choice() == PS_ALGORITHM_automatic &&
+           !call->traits.needs_prefill && !call->traits.needs_stage &&
+           ps_multiply(row_count, call->target.itemsize, &nbytes) &&
+           nbytes <= ONE_LIST_BYTES &&
+           call->address.n * (nbytes + 16) <= ONE_LIST_BYTES;
+}
+
+enum ps_way
+ps_choose_way(const ps_scatter_call *call, int64_t row_count)
+{
+    if (is_short(call)) {
+        return PS_WAY_SHORT;
+    }
+    if (call->address.n == 0 || row_count == 0 || call->target.itemsize == 0) {
+        return PS_WAY_NONE;
+    }
+    if (call->target.is_private) {
+        return PS_WAY_PRIVATE;
+    }
+    return is_one_list(call, row_count) ? PS_WAY_LIST : PS_WAY_CHECKED;
+}
+
+/* ---- a look at the index ---- */
 
 /* What a look at the index showed. */
 typedef struct {
@@ -145,6 +230,8 @@ target_span(const ps_ready_call *ready, int64_t *lowest)
     *lowest = low;
     return high - low;
 }
+
+/* ---- algorithms and their pieces ---- */
 
 /* One thread, all of it. */
 static void
@@ -275,9 +362,9 @@ can_group(const ps_ready_call *ready)
 
 /* Pieces that were cut by columns or outer rows, or not at all, take whole groups. */
 static void
-use_groups(ps_ready_call *ready, ps_choice *choice)
+use_groups(const ps_ready_call *ready, ps_choice *choice)
 {
-    ready->is_grouped = true;
+    choice->manner.is_grouped = true;
     choice->algorithm = PS_ALGORITHM_grouped;
     for (int k = 0; k < choice->n_pieces; k++) {
         choice->pieces[k].first = 0;
@@ -308,7 +395,7 @@ choose_stretches(const ps_ready_call *ready, int threads, ps_choice *choice)
 
 /* Threads share groups; or columns, where one row takes more than a thread's part. */
 static void
-choose_groups(ps_ready_call *ready, int threads, ps_choice *choice)
+choose_groups(const ps_ready_call *ready, int threads, ps_choice *choice)
 {
     const ps_plan *const plan = ready->call->address.plan;
     const int64_t row_nbytes = ready->split.width * ready->itemsize;
@@ -330,7 +417,8 @@ choose_groups(ps_ready_call *ready, int threads, ps_choice *choice)
  * kernels cannot do that but the entries are in order, threads share these. False: as
  * without a plan. */
 static bool
-choose_for_plan(ps_ready_call *ready, int64_t span, int threads, ps_choice *choice)
+choose_for_plan(const ps_ready_call *ready, int64_t span, int threads,
+                ps_choice *choice)
 {
     const ps_plan *const plan = ready->call->address.plan;
     const bool is_in_order = plan->order == NULL;
@@ -345,19 +433,19 @@ choose_for_plan(ps_ready_call *ready, int64_t span, int threads, ps_choice *choi
         return false;
     }
     choose_stretches(ready, threads, choice);
-    ready->uses_runs = plan->n_named < plan->n_kept / 4;
+    choice->manner.uses_runs = plan->n_named < plan->n_kept / 4;
     return true;
 }
 
 /* The choice that a test asked for, where it applies. */
 static void
-choose_forced(ps_ready_call *ready, enum ps_algorithm forced, int threads,
+choose_forced(const ps_ready_call *ready, enum ps_algorithm forced, int threads,
               ps_choice *choice)
 {
     sample seen;
     switch (forced) {
         case PS_ALGORITHM_runs:
-            ready->uses_runs = true;
+            choice->manner.uses_runs = true;
             return;
         case PS_ALGORITHM_columns:
             if (ready->split.width > 1) {
@@ -390,7 +478,7 @@ choose_forced(ps_ready_call *ready, enum ps_algorithm forced, int threads,
  * / 15; of 128: 29 / 29 / 22; 20,000 rows of 64: 12 / 14 / 14. One core's stream of
  * short rows, or into a cached target, is what memory gives. */
 static void
-choose_for_rows(ps_ready_call *ready, sample *seen, int64_t span, int threads,
+choose_for_rows(const ps_ready_call *ready, sample *seen, int64_t span, int threads,
                 ps_choice *choice)
 {
     const int64_t row_nbytes = ready->split.width * ready->itemsize;
@@ -414,7 +502,7 @@ choose_for_rows(ps_ready_call *ready, sample *seen, int64_t span, int threads,
  * partition: 1e6 float64 into 1e3: 0.40 / 0.68 / 2; into 1e6: 1.05 / 1.06 / 2.1, but
  * 1.2 / 3.3 / 3 beside a busy neighbour; 1e7 float64 into 1e7: 4.6 / 5.1 / 3.7. */
 static void
-choose_for_elements(ps_ready_call *ready, sample *seen, int64_t span, int threads,
+choose_for_elements(const ps_ready_call *ready, sample *seen, int64_t span, int threads,
                     ps_choice *choice)
 {
     const int64_t n = ready->call->address.n;
@@ -423,7 +511,8 @@ choose_for_elements(ps_ready_call *ready, sample *seen, int64_t span, int thread
         return;
     }
     summarise(seen);
-    if (is_dense && n >= PARTITION_FROM && can_partition(ready) && !ready->uses_runs) {
+    if (is_dense && n >= PARTITION_FROM && can_partition(ready) &&
+        !choice->manner.uses_runs) {
         choose_partition(ready, choice);
     }
     else if (seen->hottest * 2 <= seen->n) {
@@ -431,39 +520,48 @@ choose_for_elements(ps_ready_call *ready, sample *seen, int64_t span, int thread
     }
 }
 
-void
-ps_choose(ps_ready_call *ready, ps_choice *choice)
+/* May the pass be straight from the caller's index, checked as it is used: elements,
+ * whose values lie or are packed one by one? The target is private, or its index has
+ * been checked: in a visible one, the pass finds nothing but what another thread
+ * changed. Moves count negatives from the end, which ids of segments do not. */
+static bool
+is_checked_pass(const ps_ready_call *ready, enum ps_way way)
+{
+    const ps_scatter_call *const call = ready->call;
+    const bool is_set = call->op == PS_set && ps_size_of(ready->itemsize) >= 0 &&
+                        call->address.mode == PS_MODE_RAISE && call->spans == NULL;
+    return way != PS_WAY_LIST && (call->op < PS_NUM_REDUCTIONS || is_set) &&
+           ready->split.width == 1 && ready->split.outer_count == 1 &&
+           ps_address_is_plain(&call->address, ready->itemsize);
+}
+
+/* Pairs ahead at which rows of a target of `span` bytes are asked for. */
+static int64_t
+look_ahead(const ps_ready_call *ready, int64_t span)
+{
+    if (ready->call->op == PS_set && ready->split.width == 1) {
+        return span > SET_NEAR_BYTES ? SET_AHEAD : 0;
+    }
+    const bool is_short_row = ready->split.width * ready->itemsize <= SHORT_ROW;
+    return span <= NEAR_BYTES ? 0 : is_short_row ? SHORT_AHEAD : AHEAD;
+}
+
+/* Sizes first: many calls are not worth a look at their index. */
+static void
+choose_by_sizes(const ps_ready_call *ready, int64_t span, ps_choice *choice)
 {
     const ps_address *const address = &ready->call->address;
     const int threads = (int)ps_min(ready->run->threads, PS_MAX_PIECES);
-    const enum ps_algorithm forced = (enum ps_algorithm)ps_forced_choice();
-    int64_t low;
-    const int64_t span = target_span(ready, &low);
-    choose_straight(ready, choice);
-    ready->uses_runs = false;
-    ready->is_grouped = false;
-    const bool is_short = ready->split.width * ready->itemsize <= SHORT_ROW;
-    ready->ahead = span <= NEAR_BYTES ? 0 : is_short ? SHORT_AHEAD : AHEAD;
-    if (ready->call->op == PS_set && ready->split.width == 1) {
-        ready->ahead = span > SET_NEAR_BYTES ? SET_AHEAD : 0;
-    }
-    if (ready->call->is_one_list) {
-        return;
-    }
-    if (forced != PS_ALGORITHM_automatic) {
-        choose_forced(ready, forced, threads, choice);
-        return;
-    }
-    sample seen;
-    const int64_t moved = address->n * ready->split.outer_count *
-                          (16 + ready->split.width * ready->itemsize);
+    const int64_t row_nbytes = ready->split.width * ready->itemsize;
+    const int64_t moved = address->n * ready->split.outer_count * (16 + row_nbytes);
     const bool is_parallel = threads > 1 && moved >= PARALLEL_BYTES;
+    sample seen;
     if (address->plan != NULL &&
         choose_for_plan(ready, span, is_parallel ? threads : 1, choice)) {
         return;
     }
     if (address->n < LOOK_FROM && ready->split.outer_count == 1 &&
-        address->n * ready->split.width * ready->itemsize < PARALLEL_BYTES) {
+        address->n * row_nbytes < PARALLEL_BYTES) {
         return;
     }
     if (is_parallel && choose_ranges(ready, threads, choice)) {
@@ -472,11 +570,33 @@ ps_choose(ps_ready_call *ready, ps_choice *choice)
     if (address->n < LOOK_FROM || !look(address, &seen)) {
         return;
     }
-    ready->uses_runs = seen.repeats * 4 > seen.n * 3;
+    choice->manner.uses_runs = seen.repeats * 4 > seen.n * 3;
     if (is_parallel && ready->split.width > 1) {
         choose_for_rows(ready, &seen, span, threads, choice);
     }
     else if (is_parallel) {
         choose_for_elements(ready, &seen, span, threads, choice);
+    }
+}
+
+void
+ps_choose(const ps_ready_call *ready, enum ps_way way, ps_choice *choice)
+{
+    const int threads = (int)ps_min(ready->run->threads, PS_MAX_PIECES);
+    const enum ps_algorithm forced = (enum ps_algorithm)ps_forced_choice();
+    int64_t low;
+    const int64_t span = target_span(ready, &low);
+    choose_straight(ready, choice);
+    choice->manner = (ps_manner){.is_one_list = way == PS_WAY_LIST,
+                                 .is_checked_pass = is_checked_pass(ready, way),
+                                 .ahead = look_ahead(ready, span)};
+    if (way == PS_WAY_LIST) {
+        return;
+    }
+    if (forced != PS_ALGORITHM_automatic) {
+        choose_forced(ready, forced, threads, choice);
+    }
+    else {
+        choose_by_sizes(ready, span, choice);
     }
 }

@@ -1,9 +1,25 @@
-/* Which algorithm for which scatter: one decision, from sizes and a look at the index.
- * Every answer gives the same bits. */
+/* How a call runs: the one decision, in two steps. What follows from a call once and
+ * for all (traits) and the way that it takes as a whole; then, for a pass over its
+ * entries, the algorithm and its pieces, from sizes and a look at the index. Nothing
+ * here changes what it is asked about, and every answer gives the same bits. */
 #ifndef PS_OPS_CHOOSE_H
 #define PS_OPS_CHOOSE_H
 
 #include "ops/pieces.h"
+
+ps_traits ps_traits_of(const ps_scatter_call *call);
+
+/* The way of a call whose traits have been found and whose entry axes are merged. */
+enum ps_way {
+    PS_WAY_NONE,    /* nothing moves: the index alone is checked */
+    PS_WAY_SHORT,   /* a handful of elements: a list on the stack, one kernel call */
+    PS_WAY_LIST,    /* one list of the whole index, complete before it is applied */
+    PS_WAY_PRIVATE, /* indices are checked as they are used, since nobody sees them */
+    PS_WAY_CHECKED  /* every index is checked before the first is used */
+};
+
+/* row_count: elements of a row. */
+enum ps_way ps_choose_way(const ps_scatter_call *call, int64_t row_count);
 
 /* Threads of one call at most. */
 enum {
@@ -12,13 +28,15 @@ enum {
 
 typedef struct {
     enum ps_algorithm algorithm;
+    ps_manner manner;
     int n_pieces;
     ps_piece pieces[PS_MAX_PIECES];
     ps_bins bins; /* of a partition */
 } ps_choice;
 
-/* Fills *choice and the uses_runs and ahead of `ready`. Never fails: an index that
- * cannot be looked at is worked on by the straight loop, which reports it. */
-void ps_choose(ps_ready_call *ready, ps_choice *choice);
+/* Fills *choice for a pass of a call that goes a way other than NONE and SHORT. Never
+ * fails: an index that cannot be looked at is worked on by the straight loop, which
+ * reports it. */
+void ps_choose(const ps_ready_call *ready, enum ps_way way, ps_choice *choice);
 
 #endif

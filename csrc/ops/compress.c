@@ -57,8 +57,9 @@ count_chunk(void *context, int64_t chunk)
 
 /* The first of the two passes; what it counted is what the second may write. */
 ps_status
-ps_count_where(ps_compress_call *call, ps_run *run)
+ps_count_where(void *argument, ps_run *run)
 {
+    ps_compress_call *const call = argument;
     ready_compress ready; /* not cleared, as in ops/where.c */
     ready.run = run;
     ready.call = call;
@@ -163,8 +164,9 @@ gather_chunk(void *context, int64_t chunk)
 /* Bytes are moved as they are, whatever their type and order, and set right afterwards,
  * while a chunk of them is near. */
 ps_status
-ps_gather_where(ps_compress_call *call, ps_run *run)
+ps_gather_where(void *argument, ps_run *run)
 {
+    ps_compress_call *const call = argument;
     ready_compress ready; /* not cleared, as in ops/where.c */
     ready.run = run;
     ready.call = call;

@@ -259,8 +259,9 @@ count_piece(void *context, int64_t piece)
 
 /* A short call stays on this thread and on the stack. */
 ps_status
-ps_count_nonzero(ps_count_call *call, ps_run *run)
+ps_count_nonzero(void *argument, ps_run *run)
 {
+    ps_count_call *const call = argument;
     count_walk walk;
     if (!open_walk(&walk, call, run)) {
         return PS_SUCCESS;

@@ -33,38 +33,19 @@ open_rooms(ps_direct *direct)
     return direct->rooms != NULL;
 }
 
-/* May the call be one checked pass, straight from the caller's index: elements, whose
- * values lie or are packed one by one? The target is private, or its index has been
- * checked: in a visible one, the pass finds nothing but what another thread changed.
- * Moves count negatives from the end, which ids of segments do not. */
-static bool
-is_checked_pass(const ps_ready_call *ready)
-{
-    const ps_scatter_call *const call = ready->call;
-    const bool is_move = call->op == PS_set && ps_size_of(ready->itemsize) >= 0 &&
-                         call->address.mode == PS_MODE_RAISE && call->spans == NULL;
-    return (call->op < PS_NUM_REDUCTIONS || is_move) &&
-           (call->target.is_private || call->is_checked) && ready->split.width == 1 &&
-           ready->split.outer_count == 1 &&
-           ps_address_is_plain(&call->address, ready->itemsize);
-}
-
 ps_status
-ps_open_direct(ps_scatter_call *call, ps_run *run, ps_direct *direct)
+ps_open_direct(ps_scatter_call *call, enum ps_way way, ps_run *run, ps_direct *direct)
 {
-    const bool is_move = call->op == PS_set || call->op == PS_first;
     ps_ready_call *const ready = &direct->ready;
-    *ready = (ps_ready_call){.run = run,
-                             .call = call,
-                             .type = is_move ? call->target.dtype : call->accumulator,
-                             .itemsize = call->target.itemsize};
+    *ready = (ps_ready_call){
+            .run = run, .call = call, .itemsize = call->target.itemsize};
     direct->rooms = NULL;
     direct->n_rooms = 0;
     ready->split = ps_split_rows(&call->rows, ready->itemsize, false);
     ready->values = ps_value_source_of(&call->address, &call->rows, &call->values,
-                                       ready->split, ready->type);
-    ps_choose(ready, &direct->choice);
-    ready->is_checked_pass = is_checked_pass(ready);
+                                       ready->split, call->traits.type);
+    ps_choose(ready, way, &direct->choice);
+    ready->manner = direct->choice.manner;
     const bool is_open =
             direct->choice.algorithm == PS_ALGORITHM_partition
                     ? ps_open_partition(ready, direct->choice.bins, &direct->partition)

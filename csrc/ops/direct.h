@@ -14,9 +14,11 @@ typedef struct {
     int n_rooms;
 } ps_direct;
 
-/* Choose an algorithm and take all the memory that it needs. `call` stays referenced.
- * To be closed whatever the status. */
-ps_status ps_open_direct(ps_scatter_call *call, ps_run *run, ps_direct *direct);
+/* Choose an algorithm and take all the memory that it needs. The traits of `call` have
+ * been found; its row axes are merged; it stays referenced. To be closed whatever the
+ * status. */
+ps_status ps_open_direct(ps_scatter_call *call, enum ps_way way, ps_run *run,
+                         ps_direct *direct);
 
 /* Run it. Does not check the index beforehand: every list is checked as it is made. */
 ps_status ps_run_direct(ps_direct *direct);

@@ -221,37 +221,39 @@ run_gather(ps_gather_call *call, ps_run *run)
     return ps_run_chunks(run, chunks, gather_chunk, &ready);
 }
 
-/* The shortest way, for a handful of single elements: one list on the stack, one kernel
- * call. False: not such a call. */
+/* A handful of single elements that are copied as they are? */
 static bool
-gather_small(const ps_gather_call *call, ps_status *status)
+is_short(const ps_gather_call *call)
 {
     const ps_address *const address = &call->address;
-    const int size = ps_size_of(call->source.itemsize);
-    if (address->n > PS_FEW_ENTRIES || address->ndim > 1 || call->rows.ndim > 0 ||
-        size < 0 || call->source.dtype == PS_b1 || call->source.swapped ||
-        call->fill != NULL) {
-        return false;
-    }
+    return address->n <= PS_FEW_ENTRIES && address->ndim <= 1 && call->rows.ndim == 0 &&
+           ps_size_of(call->source.itemsize) >= 0 && call->source.dtype != PS_b1 &&
+           !call->source.swapped && call->fill == NULL;
+}
+
+/* One list on the stack, one kernel call. */
+static ps_status
+gather_short(const ps_gather_call *call)
+{
+    const ps_address *const address = &call->address;
+    const int64_t itemsize = call->source.itemsize;
     ps_list_room room;
     ps_list list;
     ps_list_room_open(&room, address->n);
-    *status = ps_address_list(address, 0, address->n, &room, &list);
-    if (status->code == PS_OK) {
-        ps_kernels()->gather[size](call->out.data, &list, call->source.data,
-                                   call->source.itemsize);
-    }
-    return true;
+    PS_TRY(ps_address_list(address, 0, address->n, &room, &list));
+    ps_kernels()->gather[ps_size_of(itemsize)](call->out.data, &list, call->source.data,
+                                               itemsize);
+    return PS_SUCCESS;
 }
 
 ps_status
-ps_gather(ps_gather_call *call, ps_run *run)
+ps_gather(void *argument, ps_run *run)
 {
-    ps_status small;
+    ps_gather_call *const call = argument;
     int64_t row_count;
     ps_address_merge(&call->address, call->out.entry_strides);
-    if (gather_small(call, &small)) {
-        return small;
+    if (is_short(call)) {
+        return gather_short(call);
     }
     if (!ps_count(call->rows.ndim, call->rows.shape, &row_count)) {
         return ps_fail(PS_TOO_LARGE);
@@ -264,10 +266,9 @@ ps_gather(ps_gather_call *call, ps_run *run)
         PS_TRY(ps_address_check(&call->address, run));
     }
     const ps_status status = run_gather(call, run);
-    if (status.code != PS_INDEX_BAD || checks_first) {
-        return status.code == PS_INDEX_BAD ? ps_fail(PS_INDEX_CHANGED) : status;
+    if (status.code != PS_INDEX_BAD) {
+        return status;
     }
-    atomic_store(&run->failed, PS_OK);
-    const ps_status first = ps_address_check(&call->address, run);
-    return first.code != PS_OK ? first : ps_fail(PS_INDEX_CHANGED);
+    return checks_first ? ps_fail(PS_INDEX_CHANGED)
+                        : ps_address_find_bad(&call->address, run);
 }

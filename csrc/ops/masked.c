@@ -15,6 +15,7 @@
 #include "base/scratch.h"
 #include "base/sizes.h"
 #include "kernels/kernels.h"
+#include "ops/choose.h"
 #include "ops/mask.h"
 #include "ops/operand.h"
 #include "ops/run.h"
@@ -195,13 +196,6 @@ run_chunk(void *context, int64_t chunk)
     ps_scratch_put(room.block, room.nbytes);
 }
 
-/* "first" is "set", since no element is named twice. */
-static bool
-is_move(const ps_scatter_call *call)
-{
-    return call->op == PS_set || call->op == PS_first;
-}
-
 /* Innermost axes over which the mask is broadcast are rows: all of one, or nothing. */
 static void
 move_axes_to_rows(ps_scatter_call *call)
@@ -231,16 +225,17 @@ make_ready(ps_scatter_call *call, ready_masked *ready, int64_t *shape,
     ps_address *const address = &call->address;
     ps_target *const target = &call->target;
     const ps_values *const values = &call->values;
+    const ps_traits *const traits = &call->traits;
     if (call->rows.ndim > 0 || call->compensated || ps_forced_choice() != 0 ||
         ps_size_of(target->itemsize) < 0 || call->spans != NULL ||
-        (!is_move(call) && call->op >= PS_NUM_REDUCTIONS && call->op != PS_mean)) {
+        (!traits->is_move && traits->applied >= PS_NUM_REDUCTIONS)) {
         return false;
     }
-    ready->stages = ps_needs_stage(call);
+    ready->stages = traits->needs_stage;
     ready->target_type = target;
     const size_t nbytes = (size_t)address->ndim * sizeof(int64_t);
     /* Bytes move as they are where both sides have the same order. */
-    const bool swaps = is_move(call) && !ready->stages && target->swapped;
+    const bool swaps = traits->is_move && !ready->stages && target->swapped;
     ps_view views[3] = {
             {.data = target->data, .dtype = PS_raw, .itemsize = target->itemsize},
             {.data = (char *)(uintptr_t)address->mask, .dtype = PS_b1, .itemsize = 1},
@@ -261,10 +256,10 @@ make_ready(ps_scatter_call *call, ready_masked *ready, int64_t *shape,
     ps_order_axes(address->ndim, shape, rows, 3);
     ps_operand_open(&ready->target, &views[0], PS_raw);
     ps_mask_open(&ready->mask, &views[1]);
-    ready->computed = is_move(call) ? target->dtype : call->accumulator;
+    ready->computed = traits->type;
     ps_operand_open(&ready->values, &views[2],
                     ready->stages ? values->dtype : ready->computed);
-    if (!is_move(call) && !values->aligned) {
+    if (!traits->is_move && !values->aligned) {
         ps_operand_pack(&ready->values);
     }
     const int last = ready->target.ndim - 1;
@@ -275,10 +270,12 @@ make_ready(ps_scatter_call *call, ready_masked *ready, int64_t *shape,
 
 /* Nothing can fail once the first byte has been written, but for Ctrl-C. */
 ps_status
-ps_scatter_where(ps_scatter_call *call, ps_run *run)
+ps_scatter_where(void *argument, ps_run *run)
 {
+    ps_scatter_call *const call = argument;
     int64_t shape[PS_MAX_DIMS], strides[3][PS_MAX_DIMS];
     ready_masked ready;
+    call->traits = ps_traits_of(call);
     if (call->address.n > 0) {
         move_axes_to_rows(call);
     }
@@ -287,8 +284,8 @@ ps_scatter_where(ps_scatter_call *call, ps_run *run)
     }
     ready.run = run;
     ready.n = call->address.n;
-    ready.is_mean = call->op == PS_mean;
-    ready.op = is_move(call) ? PS_set : ready.is_mean ? PS_add : call->op;
+    ready.is_mean = call->traits.is_mean;
+    ready.op = call->traits.is_move ? PS_set : call->traits.applied;
     ready.size = ps_size_of(call->target.itemsize);
     ready.chunk = ps_mask_chunk(ready.n, 1 + 3 * ready.target.itemsize, run->threads);
     run->has_written = !call->target.is_private;

@@ -121,8 +121,9 @@ run_chunks(ready_nonzero *ready, int64_t nbytes, void (*fn)(void *, int64_t))
 }
 
 ps_status
-ps_nonzero_find(ps_nonzero_call *call, ps_run *run)
+ps_nonzero_find(void *argument, ps_run *run)
 {
+    ps_nonzero_call *const call = argument;
     ready_nonzero ready = {.run = run, .call = call};
     atomic_init(&ready.next_area, 0);
     atomic_init(&ready.spare_area, -1);
@@ -222,8 +223,9 @@ write_chunk(void *context, int64_t chunk)
 }
 
 ps_status
-ps_nonzero_write(ps_nonzero_call *call, ps_run *run)
+ps_nonzero_write(void *argument, ps_run *run)
 {
+    ps_nonzero_call *const call = argument;
     ready_nonzero ready = {.run = run, .call = call};
     const int64_t n = ps_min(call->count, call->room);
     if (n == 0 || call->n_axes == 0) {

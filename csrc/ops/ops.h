@@ -104,6 +104,24 @@ typedef struct {
     int64_t first, n;
 } ps_span;
 
+/* Does the op move items as they are, in whatever type? "first" is "set" walked
+ * backwards. */
+static inline bool
+ps_is_move(enum ps_op op)
+{
+    return op == PS_set || op == PS_first;
+}
+
+/* What follows from the op, the types and the layouts of a call. */
+typedef struct {
+    bool is_move;
+    bool is_mean;       /* arrivals are counted, and sums divided */
+    bool needs_stage;   /* an accumulator apart from the target */
+    bool needs_prefill; /* destinations start from the op's identity */
+    enum ps_op applied; /* what kernels apply: add for a mean */
+    enum ps_dtype type; /* what they work in */
+} ps_traits;
+
 typedef struct {
     ps_address address;
     ps_rows rows;
@@ -117,9 +135,7 @@ typedef struct {
     enum ps_dtype accumulator;
     bool include_self;
     bool compensated;
-    /* By ps_scatter, of a target that is not private: */
-    bool is_checked;  /* all of the index has been found in bounds, or ... */
-    bool is_one_list; /* ... one piece makes one list of it all before it writes */
+    ps_traits traits; /* found by the op that is called */
 } ps_scatter_call;
 
 typedef struct {
@@ -150,23 +166,39 @@ typedef struct {
     _Atomic int failed; /* enum ps_code of the first failure of any thread */
 } ps_run;
 
-/* Scatter. The status tells of bad indices before anything was written, unless
- * target.is_private. */
-ps_status ps_scatter(ps_scatter_call *call, ps_run *run);
+/* ---- the ops ----
+ *
+ * Each takes its call as the binding hands it over (python/run.c): a pointer to the
+ * struct that is named beside it. */
+
+/* A ps_scatter_call. The status tells of bad indices before anything was written,
+ * unless target.is_private. */
+ps_status ps_scatter(void *call, ps_run *run);
 
 /* Does a zero divide something? For floor_div of integers; checks indices first. */
-ps_status ps_has_zero_divisor(ps_scatter_call *call, ps_run *run, bool *has_zero);
+typedef struct {
+    ps_scatter_call *call;
+    bool has_zero; /* the answer */
+} ps_divisor_check;
+
+ps_status ps_check_divisors(void *check, ps_run *run);
 
 /* The largest magnitude, infinities aside, among the values that take part, which are
  * f64 or c128; checks indices first. */
-ps_status ps_find_largest(ps_scatter_call *call, ps_run *run, double *largest);
+typedef struct {
+    ps_scatter_call *call;
+    double largest; /* the answer */
+} ps_largest_search;
+
+ps_status ps_find_largest(void *search, ps_run *run);
 
 ps_status ps_find_top(ps_top_call *call, ps_run *run);
 
 /* Are all entries of an address in bounds? */
 ps_status ps_address_check(const ps_address *address, ps_run *run);
 
-ps_status ps_gather(ps_gather_call *call, ps_run *run);
+/* A ps_gather_call. */
+ps_status ps_gather(void *call, ps_run *run);
 
 /* Is there nothing to warn of in any conversion of the elements of `view` to `type`: no
  * overflow of a float, no float that the integer type does not hold? ps_can_convert has
@@ -177,7 +209,7 @@ typedef struct {
     bool is_silent; /* the answer */
 } ps_cast_check;
 
-ps_status ps_check_cast(ps_cast_check *check, ps_run *run);
+ps_status ps_check_cast(void *check, ps_run *run);
 
 /* Views of one shape; broadcast axes have stride 0. out is native, has an item size of
  * the kernels' tables, and shares no memory with the others unless it is x or y itself,
@@ -187,10 +219,10 @@ typedef struct {
     bool is_private; /* nobody sees out before the call has succeeded */
 } ps_where_call;
 
-ps_status ps_where(ps_where_call *call, ps_run *run);
+ps_status ps_where(void *call, ps_run *run);
 
 /* ps_scatter of a call without index arrays: its mask alone says where. */
-ps_status ps_scatter_where(ps_scatter_call *call, ps_run *run);
+ps_status ps_scatter_where(void *call, ps_run *run);
 
 /* The elements of `a` where `mask`, a view of bools of the same shape, is true, in C
  * order. ps_count_where first, then room for `count` elements at `out`, then
@@ -205,8 +237,8 @@ typedef struct {
     int64_t one_start[2]; /* start of a single chunk */
 } ps_compress_call;
 
-ps_status ps_count_where(ps_compress_call *call, ps_run *run);
-ps_status ps_gather_where(ps_compress_call *call, ps_run *run);
+ps_status ps_count_where(void *call, ps_run *run);
+ps_status ps_gather_where(void *call, ps_run *run);
 void ps_end_gather_where(ps_compress_call *call);
 
 /* The places of the true elements of an array, in C order. ps_nonzero_find counts them;
@@ -231,8 +263,8 @@ typedef struct {
 } ps_nonzero_call;
 
 /* Whatever it returns, ps_nonzero_close gives back what the call holds. */
-ps_status ps_nonzero_find(ps_nonzero_call *call, ps_run *run);
-ps_status ps_nonzero_write(ps_nonzero_call *call, ps_run *run);
+ps_status ps_nonzero_find(void *call, ps_run *run);
+ps_status ps_nonzero_write(void *call, ps_run *run);
 void ps_nonzero_close(ps_nonzero_call *call);
 
 /* out, zeroed int64, counts the true elements that lie at each of its places: per axis
@@ -243,7 +275,7 @@ typedef struct {
     const int64_t *out_strides;
 } ps_count_call;
 
-ps_status ps_count_nonzero(ps_count_call *call, ps_run *run);
+ps_status ps_count_nonzero(void *call, ps_run *run);
 
 /* Reductions of runs of entries: out row s folds entries [start[s], stop[s]) of the
  * values, or of the rows of them that `gather` lists, in the order that segment.tmpl.h

@@ -44,7 +44,7 @@ move_rows(const ps_ready_call *ready, char *target, const ps_list *list,
     }
     else {
         ps_kernels()->set_rows(target, list, values, value_stride, nbytes,
-                               ready->ahead);
+                               ready->manner.ahead);
     }
 }
 
@@ -70,23 +70,24 @@ ps_apply_list(const ps_ready_call *ready, char *target, const ps_list *list,
               const char *values, int64_t value_stride, int64_t width)
 {
     const ps_kernel_table *const kernels = ps_kernels();
-    const enum ps_op op = ready->call->op;
-    const bool is_move = op == PS_set || op == PS_first;
-    if (is_move && ready->call->spans != NULL) {
+    const ps_traits *const traits = &ready->call->traits;
+    const enum ps_op op = traits->applied;
+    const enum ps_dtype type = traits->type;
+    if (traits->is_move && ready->call->spans != NULL) {
         move_spans(ready, target, list, values, value_stride, width);
     }
-    else if (is_move) {
+    else if (traits->is_move) {
         move_rows(ready, target, list, values, value_stride, width * ready->itemsize);
     }
     else if (width > 1) {
-        kernels->scatter_rows[op][ready->type](target, list, values, value_stride,
-                                               width, ready->ahead);
+        kernels->scatter_rows[op][type](target, list, values, value_stride, width,
+                                        ready->manner.ahead);
     }
-    else if (ready->uses_runs) {
-        kernels->scatter_runs[op][ready->type](target, list, values, value_stride);
+    else if (ready->manner.uses_runs) {
+        kernels->scatter_runs[op][type](target, list, values, value_stride);
     }
     else {
-        kernels->scatter[op][ready->type](target, list, values, value_stride);
+        kernels->scatter[op][type](target, list, values, value_stride);
     }
 }
 
@@ -107,11 +108,11 @@ block_entries(const ps_ready_call *ready, const ps_piece *piece, int64_t packed_
 {
     const int64_t n = piece->last - piece->first;
     const int64_t row_nbytes = part_width(ready, piece) * ready->itemsize;
-    if (ready->call->is_one_list) {
+    if (ready->manner.is_one_list) {
         return n;
     }
     /* Grouped entries need no lists. */
-    int64_t capacity = ready->is_grouped ? n : ps_min(n, PS_BLOCK);
+    int64_t capacity = ready->manner.is_grouped ? n : ps_min(n, PS_BLOCK);
     if (packed_nbytes > 0) {
         capacity = ps_min(capacity, PACK_BYTES / packed_nbytes);
     }
@@ -131,7 +132,7 @@ ps_open_piece_room(const ps_ready_call *ready, const ps_piece *piece,
     room->packed = NULL;
     room->done = room->unheard = 0;
     room->owned.block = NULL;
-    if (!ps_list_room_open(&room->lists, ready->is_grouped ? 0 : capacity) ||
+    if (!ps_list_room_open(&room->lists, ready->manner.is_grouped ? 0 : capacity) ||
         (piece->filters && !ps_list_room_open(&room->owned, capacity))) {
         return false;
     }
@@ -236,13 +237,18 @@ run_checked_block(const ps_ready_call *ready, int64_t first, int64_t n, char *pa
     if (call->op == PS_set) {
         done = kernels->set_checked[ps_size_of(ready->itemsize)](
                 is_wide, call->target.data, index->size, from, values, stride, n,
-                ready->ahead);
+                ready->manner.ahead);
     }
     else {
-        done = (ready->uses_runs ? kernels->scatter_runs_checked
-                                 : kernels->scatter_checked)[call->op][ready->type](
-                is_wide, call->target.data, index->size,
-                ps_counted_size(&call->address, 0), from, values, stride, n);
+        done = (ready->manner.uses_runs
+                        ? kernels->scatter_runs_checked
+                        : kernels->scatter_checked)[call->traits.applied]
+                                                   [call->traits.type](
+                                                           is_wide, call->target.data,
+                                                           index->size,
+                                                           ps_counted_size(
+                                                                   &call->address, 0),
+                                                           from, values, stride, n);
     }
     return done == n ? PS_SUCCESS : ps_fail(PS_INDEX_BAD);
 }
@@ -263,7 +269,7 @@ run_grouped_block(const block *at)
         ps_outer_offsets(&call->rows, &ready->split, outer, &offset, &value_offset);
         const char *const values =
                 ps_block_values(&at->values, 0, 0, value_offset, NULL);
-        ps_kernels()->plan_rows[call->op][ready->type](
+        ps_kernels()->plan_rows[call->traits.applied][call->traits.type](
                 data + offset, &groups, values, at->values.stride, at->piece.width);
         if (is_stopped(at, at->n)) {
             return ps_run_status(ready->run);
@@ -280,10 +286,10 @@ run_block(const block *at)
     const ps_ready_call *const ready = at->ready;
     ps_piece_room *const room = at->room;
     ps_list list;
-    if (ready->is_grouped) {
+    if (ready->manner.is_grouped) {
         return run_grouped_block(at);
     }
-    if (ready->is_checked_pass && !at->piece.filters) {
+    if (ready->manner.is_checked_pass && !at->piece.filters) {
         const ps_status status =
                 run_checked_block(ready, at->first, at->n, room->packed);
         return status.code == PS_OK && is_stopped(at, at->n) ? ps_run_status(ready->run)

@@ -11,17 +11,22 @@
 #include "ops/address.h"
 #include "ops/values.h"
 
+/* How blocks of entries are applied (ops/choose.c). */
+typedef struct {
+    bool uses_runs;       /* offsets repeat: keep the running value in a register */
+    bool is_checked_pass; /* straight from the caller's index, checked as it is used */
+    bool is_grouped;      /* entries are taken in the plan's order, group by group */
+    bool is_one_list;     /* a block is the whole call */
+    int64_t ahead;        /* rows asked for ahead of time; 0 where the target is near */
+} ps_manner;
+
 typedef struct {
     ps_run *run; /* first, for ps_run_chunks */
-    ps_scatter_call *call;
+    const ps_scatter_call *call;
     ps_row_split split;
     ps_value_source values;
-    enum ps_dtype type;
-    int64_t itemsize;
-    bool uses_runs;       /* offsets repeat: keep the running value in a register */
-    bool is_checked_pass; /* one pass from the caller's index into a private target */
-    bool is_grouped;      /* entries are taken in the plan's order, group by group */
-    int64_t ahead;        /* rows asked for ahead of time; 0 where the target is near */
+    int64_t itemsize; /* of the target */
+    ps_manner manner; /* as chosen */
 } ps_ready_call;
 
 /* What one thread does: entries [first, last) (or, grouped, positions in the plan's

@@ -357,8 +357,9 @@ group_compact(ps_plan *plan, ps_run *run)
 /* ---- the whole ---- */
 
 ps_status
-ps_build_plan(ps_plan_build *build, ps_run *run)
+ps_build_plan(void *argument, ps_run *run)
 {
+    ps_plan_build *const build = argument;
     ps_plan *const plan = build->plan;
     plan->n = build->address.n;
     plan->size = build->address.index[0].size;

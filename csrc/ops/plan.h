@@ -39,7 +39,7 @@ typedef struct {
     ps_plan *plan;
 } ps_plan_build;
 
-ps_status ps_build_plan(ps_plan_build *build, ps_run *run);
+ps_status ps_build_plan(void *build, ps_run *run); /* a ps_plan_build */
 
 void ps_close_plan(ps_plan *plan);
 

@@ -10,7 +10,6 @@
  * Order: an element meets its values in C order of the index, from left to right, on
  * top of what it holds; pieces and algorithms cannot change that, so neither can the
  * number of threads (docs/design/scatter.md).
- * The comments below are few: each function is a step of the list above.
  */
 #include <math.h>
 #include <stddef.h>
@@ -22,10 +21,11 @@
 #include "ops/identity.h"
 #include "ops/run.h"
 #include "ops/stage.h"
+#include "ops/strided.h"
 
 enum {
-    /* Calls up to this stay in one piece and one list. */
-    ONE_LIST_BYTES = 256 << 10
+    /* What a look at values packs at a time. */
+    LOOK_BYTES = 256 << 10
 };
 
 /* A call that sets every named destination to the op's identity, and the arrays that it
@@ -53,19 +53,20 @@ make_prefill(const ps_scatter_call *call, prefill *fill)
                                     .itemsize = call->target.itemsize,
                                     .entry_strides = fill->zeros,
                                     .aligned = true};
+    fill->call.traits = ps_traits_of(&fill->call);
 }
 
 /* One pass; with `fill`, a prefill before it. All memory is taken before either. */
 static ps_status
-run_passes(ps_scatter_call *call, ps_scatter_call *fill, ps_run *run)
+run_passes(ps_scatter_call *call, ps_scatter_call *fill, enum ps_way way, ps_run *run)
 {
     ps_direct main_pass, fill_pass;
     ps_status status = PS_SUCCESS;
     if (fill != NULL) {
-        status = ps_open_direct(fill, run, &fill_pass);
+        status = ps_open_direct(fill, way, run, &fill_pass);
     }
     if (status.code == PS_OK) {
-        status = ps_open_direct(call, run, &main_pass);
+        status = ps_open_direct(call, way, run, &main_pass);
         if (status.code == PS_OK && fill != NULL) {
             status = ps_run_direct(&fill_pass);
         }
@@ -80,103 +81,66 @@ run_passes(ps_scatter_call *call, ps_scatter_call *fill, ps_run *run)
     return status;
 }
 
+/* Stage, prefill, direct: whatever the traits ask for. */
 static ps_status
-run_checked(ps_scatter_call *call, ps_run *run)
+run_steps(ps_scatter_call *call, enum ps_way way, ps_run *run)
 {
-    if (ps_needs_stage(call)) {
+    if (call->traits.needs_stage) {
         return ps_run_stage(call, run);
     }
-    const bool is_move = call->op == PS_set || call->op == PS_first;
-    if (is_move && call->target.swapped) {
-        call->target.swapped = call->values.swapped =
-                false; /* bytes move as they are */
-    }
-    if (call->include_self || is_move) {
-        return run_passes(call, NULL, run);
+    if (!call->traits.needs_prefill) {
+        return run_passes(call, NULL, way, run);
     }
     prefill fill;
     make_prefill(call, &fill);
-    return run_passes(call, &fill.call, run);
+    return run_passes(call, &fill.call, way, run);
 }
 
-/* May the whole call be one list that a single piece makes before it writes? Then the
- * list is the check: ps_choose does not cut such a call, and its block is all of it.
- * Those that a test forces to be cut, and plans, whose rows are in bounds, are not for
- * that. */
-static bool
-is_one_list(const ps_scatter_call *call, int64_t row_count)
-{
-    int64_t nbytes;
-    return call->address.n <= PS_BLOCK && call->address.plan == NULL &&
-           ps_forced_choice() == PS_ALGORITHM_automatic && call->include_self &&
-           !ps_needs_stage(call) &&
-           ps_multiply(row_count, call->target.itemsize, &nbytes) &&
-           nbytes <= ONE_LIST_BYTES &&
-           call->address.n * (nbytes + 16) <= ONE_LIST_BYTES;
-}
-
-/* The shortest way, for a handful of single elements whose values need no packing: one
- * list on the stack, one kernel call. False: not such a call. It spares the tiny calls
- * that loops are full of a third of their time. */
-static bool
-run_small(const ps_scatter_call *call, ps_status *status)
+/* One list on the stack, one kernel call. */
+static ps_status
+run_short(const ps_scatter_call *call)
 {
     const ps_address *const address = &call->address;
-    const ps_values *const values = &call->values;
-    if (address->n > PS_FEW_ENTRIES || address->ndim > 1 || call->rows.ndim > 0 ||
-        values->dtype != call->target.dtype || values->swapped || !values->aligned ||
-        values->offset != NULL || values->weights != NULL ||
-        call->target.dtype >= PS_NUM_DTYPES || call->target.dtype == PS_b1 ||
-        call->op >= PS_NUM_REDUCTIONS || !call->include_self || ps_needs_stage(call)) {
-        return false;
-    }
+    const int64_t stride = ps_inner_stride(address->ndim, call->values.entry_strides);
     ps_list_room room;
     ps_list list;
     ps_list_room_open(&room, address->n);
-    *status = ps_address_list(address, 0, address->n, &room, &list);
-    if (status->code == PS_OK) {
-        const int64_t stride = address->ndim > 0 ? values->entry_strides[0] : 0;
-        ps_kernels()->scatter[call->op][call->target.dtype](call->target.data, &list,
-                                                            values->data, stride);
-    }
-    return true;
-}
-
-/* A pass that checks as it goes found a bad index: which one is the first? */
-static ps_status
-find_bad_index(const ps_scatter_call *call, ps_run *run)
-{
-    atomic_store(&run->failed, PS_OK);
-    const ps_status status = ps_address_check(&call->address, run);
-    return status.code != PS_OK ? status : ps_fail(PS_INDEX_CHANGED);
+    PS_TRY(ps_address_list(address, 0, address->n, &room, &list));
+    ps_kernels()->scatter[call->op][call->target.dtype](call->target.data, &list,
+                                                        call->values.data, stride);
+    return PS_SUCCESS;
 }
 
 ps_status
-ps_scatter(ps_scatter_call *call, ps_run *run)
+ps_scatter(void *argument, ps_run *run)
 {
-    ps_status status;
+    ps_scatter_call *const call = argument;
     int64_t row_count;
     ps_address_merge(&call->address, call->values.entry_strides);
-    if (run_small(call, &status)) {
-        return status;
-    }
+    call->traits = ps_traits_of(call);
     if (!ps_count(call->rows.ndim, call->rows.shape, &row_count)) {
         return ps_fail(PS_TOO_LARGE);
     }
-    if (call->address.n == 0 || row_count == 0 || call->target.itemsize == 0) {
-        return ps_address_check(&call->address, run); /* nothing to move */
+    const enum ps_way way = ps_choose_way(call, row_count);
+    if (way == PS_WAY_SHORT) {
+        return run_short(call);
     }
-    call->is_one_list = !call->target.is_private && is_one_list(call, row_count);
-    if (call->target.is_private || call->is_one_list) {
-        status = run_checked(call, run);
+    if (way == PS_WAY_NONE || way == PS_WAY_CHECKED) {
+        const ps_status checked = ps_address_check(&call->address, run);
+        if (checked.code != PS_OK || way == PS_WAY_NONE) {
+            return checked;
+        }
     }
-    else {
-        PS_TRY(ps_address_check(&call->address, run));
-        call->is_checked = true;
-        status = run_checked(call, run);
-        return status.code == PS_INDEX_BAD ? ps_fail(PS_INDEX_CHANGED) : status;
+    if (call->traits.is_move && !call->traits.needs_stage && call->target.swapped) {
+        /* bytes move as they are */
+        call->target.swapped = call->values.swapped = false;
     }
-    return status.code == PS_INDEX_BAD ? find_bad_index(call, run) : status;
+    const ps_status status = run_steps(call, way, run);
+    if (status.code != PS_INDEX_BAD) {
+        return status;
+    }
+    return way == PS_WAY_CHECKED ? ps_fail(PS_INDEX_CHANGED)
+                                 : ps_address_find_bad(&call->address, run);
 }
 
 /* What is looked for among the values that take part: `n` of them at `value`, side by
@@ -305,15 +269,14 @@ look_at_values(ps_scatter_call *call, ps_run *run, enum ps_dtype type, look_fn l
     const ps_row_split split = ps_split_rows(&call->rows, call->target.itemsize, false);
     const ps_value_source whole =
             ps_value_source_of(&call->address, &call->rows, &call->values, split, type);
-    const int64_t most =
-            ps_min(split.width, ONE_LIST_BYTES / 8); /* columns at a time */
+    const int64_t most = ps_min(split.width, LOOK_BYTES / 8); /* columns at a time */
     value_search search = {
             .call = call,
             .run = run,
             .look = look,
             .found = found,
             .source = ps_narrow_values(&whole, 0, most),
-            .capacity = ps_max(1, ps_min(PS_BLOCK, ONE_LIST_BYTES / (most * 8)))};
+            .capacity = ps_max(1, ps_min(PS_BLOCK, LOOK_BYTES / (most * 8)))};
     const int64_t nbytes = ps_packed_nbytes(&search.source, search.capacity);
     search.packed = ps_scratch_get(nbytes);
     ps_list_room room;
@@ -335,15 +298,19 @@ look_at_values(ps_scatter_call *call, ps_run *run, enum ps_dtype type, look_fn l
 }
 
 ps_status
-ps_has_zero_divisor(ps_scatter_call *call, ps_run *run, bool *has_zero)
+ps_check_divisors(void *argument, ps_run *run)
 {
-    *has_zero = false;
-    return look_at_values(call, run, call->accumulator, look_for_zero, has_zero);
+    ps_divisor_check *const check = argument;
+    check->has_zero = false;
+    return look_at_values(check->call, run, check->call->accumulator, look_for_zero,
+                          &check->has_zero);
 }
 
 ps_status
-ps_find_largest(ps_scatter_call *call, ps_run *run, double *largest)
+ps_find_largest(void *argument, ps_run *run)
 {
-    *largest = 0;
-    return look_at_values(call, run, call->values.dtype, look_for_largest, largest);
+    ps_largest_search *const search = argument;
+    search->largest = 0;
+    return look_at_values(search->call, run, search->call->values.dtype,
+                          look_for_largest, &search->largest);
 }

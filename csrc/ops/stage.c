@@ -62,23 +62,6 @@ typedef struct {
     int64_t unheard;    /* bytes of rows since the last look at signals */
 } stage;
 
-/* Moves need one only where bytes have to change on the way to a foreign byte order. */
-bool
-ps_needs_stage(const ps_scatter_call *call)
-{
-    const bool is_move = call->op == PS_set || call->op == PS_first;
-    if (is_move && call->values.dtype == call->target.dtype &&
-        call->values.swapped == call->target.swapped) {
-        return false;
-    }
-    if (!is_move && ps_forced_choice() == PS_ALGORITHM_staged) {
-        return true;
-    }
-    return call->op == PS_mean || call->compensated || call->target.swapped ||
-           (!is_move &&
-            (!call->target.aligned || call->accumulator != call->target.dtype));
-}
-
 /* ---- places ---- */
 
 /* False when the number of places does not fit in 64 bits. */
@@ -241,7 +224,7 @@ open_slots(stage *work)
         return ps_fail(PS_TOO_LARGE);
     }
     work->rows = ps_scratch_get(nbytes);
-    if (work->call->op == PS_mean) {
+    if (work->call->traits.is_mean) {
         const int64_t counts = work->n_slots * (int64_t)sizeof(int64_t);
         work->arrivals = ps_scratch_get(counts);
         if (work->arrivals == NULL) {
@@ -328,8 +311,7 @@ fill_stretch(const stage *work, char *target, int64_t stride, char *row, int64_t
 {
     (void)target, (void)stride;
     _Alignas(16) char identity[16];
-    const enum ps_op op = work->call->op == PS_mean ? PS_add : work->call->op;
-    ps_write_identity(op, work->type, identity);
+    ps_write_identity(work->call->traits.applied, work->type, identity);
     for (int64_t i = 0; i < n; i++) {
         memcpy(row + i * work->size, identity, (size_t)work->size);
     }
@@ -487,12 +469,13 @@ run_on_rows(stage *work)
                                 .itemsize = work->size,
                                 .aligned = true,
                                 .is_private = true};
-    staged.op = call->op == PS_mean ? PS_add : call->op;
+    staged.op = call->traits.applied;
     staged.accumulator = work->type;
     staged.compensated = false;
     staged.include_self = true;
+    staged.traits = ps_traits_of(&staged);
     ps_direct direct;
-    ps_status status = ps_open_direct(&staged, work->run, &direct);
+    ps_status status = ps_open_direct(&staged, PS_WAY_PRIVATE, work->run, &direct);
     if (status.code == PS_OK) {
         status = ps_run_direct(&direct);
     }

@@ -5,10 +5,8 @@
 
 #include "ops/ops.h"
 
-/* Does the call need an accumulator apart from its target? */
-bool ps_needs_stage(const ps_scatter_call *call);
-
-/* Run such a call. Indices have been checked if the target is visible. */
+/* Run a call whose traits say that it needs one. Indices have been checked if the
+ * target is visible. */
 ps_status ps_run_stage(const ps_scatter_call *call, ps_run *run);
 
 #endif

@@ -145,8 +145,9 @@ order_axes(ps_where_call *call, int64_t *shape, int64_t (*strides)[PS_MAX_DIMS])
 }
 
 ps_status
-ps_where(ps_where_call *call, ps_run *run)
+ps_where(void *argument, ps_run *run)
 {
+    ps_where_call *const call = argument;
     int64_t shape[PS_MAX_DIMS], strides[4][PS_MAX_DIMS];
     ready_where ready; /* not cleared: that would take longer than a short call */
     ready.run = run;

@@ -405,12 +405,6 @@ ps_check_mask(PyArrayObject *mask, PyArrayObject *array)
                            PyArray_DIMS(array));
 }
 
-static ps_status
-run_cast_check(void *check, ps_run *run)
-{
-    return ps_check_cast(check, run);
-}
-
 int
 ps_casts_silently(ps_state *state, PyArrayObject *array, PyArray_Descr *descr,
                   enum ps_dtype dtype)
@@ -432,7 +426,7 @@ ps_casts_silently(ps_state *state, PyArrayObject *array, PyArray_Descr *descr,
     ps_axes axes;
     ps_cast_check check = {.view = ps_view_of(array, own, &axes), .type = dtype};
     const ps_status status =
-            ps_run_op(state, run_cast_check, &check, PyArray_NBYTES(array));
+            ps_run_op(state, ps_check_cast, &check, PyArray_NBYTES(array));
     return ps_raise(state, status, "x") < 0 ? -1 : check.is_silent;
 }
 

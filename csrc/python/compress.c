@@ -20,18 +20,6 @@ typedef struct {
     PyObject *axis, *out; /* Py_None where absent; out is an array */
 } compress_work;
 
-static ps_status
-run_count(void *call, ps_run *run)
-{
-    return ps_count_where(call, run);
-}
-
-static ps_status
-run_gather(void *call, ps_run *run)
-{
-    return ps_gather_where(call, run);
-}
-
 /* May elements go to out= as they come? Only from a source without gaps: any other is
  * packed, and a chunk may get no memory for that when others have written. */
 static bool
@@ -73,7 +61,7 @@ fill_result(const compress_work *work, ps_compress_call *call, PyArray_Descr *de
     call->out = PyArray_BYTES(result);
     call->is_private = !is_visible;
     const int64_t nbytes = call->n + 2 * PyArray_NBYTES(result);
-    const ps_status status = ps_run_op(work->state, run_gather, call, nbytes);
+    const ps_status status = ps_run_op(work->state, ps_gather_where, call, nbytes);
     PyObject *given = NULL;
     if (ps_raise(work->state, status, "mask") == 0) {
         given = work->out == Py_None || is_visible
@@ -151,7 +139,8 @@ compress(const compress_work *work, enum ps_dtype dtype)
     const int ndim = PyArray_NDIM(a) - PyArray_NDIM(mask) + 1;
     const memory of_a = memory_of(a), of_mask = memory_of(mask);
     PyObject *result = NULL;
-    const ps_status status = ps_run_op(work->state, run_count, &call, PyArray_SIZE(a));
+    const ps_status status =
+            ps_run_op(work->state, ps_count_where, &call, PyArray_SIZE(a));
     if (ps_raise(work->state, status, "mask") == 0 &&
         check_memory(a, &of_a, "a") == 0 && check_memory(mask, &of_mask, "mask") == 0) {
         shape[0] = call.count;

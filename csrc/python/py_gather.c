@@ -172,12 +172,6 @@ open_result(gather_work *work, bool *is_private)
     return work->result != NULL ? 0 : -1;
 }
 
-static ps_status
-run_gather(void *call, ps_run *run)
-{
-    return ps_gather(call, run);
-}
-
 static int
 run_work(gather_work *work, bool is_private)
 {
@@ -205,7 +199,7 @@ run_work(gather_work *work, bool is_private)
         __builtin_mul_overflow(nbytes + 8, call.address.n, &nbytes)) {
         nbytes = INT64_MAX;
     }
-    const ps_status status = ps_run_op(work->state, run_gather, &call, nbytes);
+    const ps_status status = ps_run_op(work->state, ps_gather, &call, nbytes);
     return ps_raise(work->state, status, request->index_name);
 }
 

@@ -76,18 +76,6 @@ read_options(places_work *work, PyObject *size, PyObject *fill_value)
     return 0;
 }
 
-static ps_status
-run_find(void *call, ps_run *run)
-{
-    return ps_nonzero_find(call, run);
-}
-
-static ps_status
-run_write(void *call, ps_run *run)
-{
-    return ps_nonzero_write(call, run);
-}
-
 /* An array of places, with the fill value where none will be written. */
 static PyArrayObject *
 new_places(const places_work *work, int ndim, npy_intp rows, npy_intp columns)
@@ -152,7 +140,8 @@ find_places(ps_state *state, places_work *work, PyArrayObject *array)
 {
     ps_nonzero_call *const call = &work->call;
     PyObject *result = NULL;
-    const ps_status found = ps_run_op(state, run_find, call, PyArray_NBYTES(array));
+    const ps_status found =
+            ps_run_op(state, ps_nonzero_find, call, PyArray_NBYTES(array));
     if (ps_raise(state, found, "a") == 0) {
         call->room = work->size >= 0 ? work->size : call->count;
         call->sizes = work->form == FORM_FLAT ? &call->n : call->view.shape;
@@ -161,7 +150,7 @@ find_places(ps_state *state, places_work *work, PyArrayObject *array)
     }
     if (result != NULL) {
         const int64_t nbytes = bytes_of(call->count, 8 * call->n_axes);
-        const ps_status written = ps_run_op(state, run_write, call, nbytes);
+        const ps_status written = ps_run_op(state, ps_nonzero_write, call, nbytes);
         if (ps_raise(state, written, "a") < 0) {
             Py_CLEAR(result);
         }
@@ -233,12 +222,6 @@ ps_py_argwhere(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
 }
 
 /* ---- counts ---- */
-
-static ps_status
-run_count(void *call, ps_run *run)
-{
-    return ps_count_nonzero(call, run);
-}
 
 /* The axes as they were given, not yet compared with any array: converting them may run
  * the caller's code. Their number, or -1. */
@@ -312,7 +295,8 @@ count_axes(ps_state *state, PyArrayObject *array, enum ps_dtype dtype,
     }
     ps_count_call call = {
             .view = view, .out = PyArray_BYTES(counts), .out_strides = out_strides};
-    const ps_status status = ps_run_op(state, run_count, &call, PyArray_NBYTES(array));
+    const ps_status status =
+            ps_run_op(state, ps_count_nonzero, &call, PyArray_NBYTES(array));
     if (ps_raise(state, status, "a") < 0) {
         Py_DECREF(counts);
         return NULL;
@@ -330,7 +314,8 @@ count_all(ps_state *state, PyArrayObject *array, enum ps_dtype dtype)
     ps_count_call call = {.view = ps_view_of(array, dtype, &axes),
                           .out = (char *)&count,
                           .out_strides = no_strides};
-    const ps_status status = ps_run_op(state, run_count, &call, PyArray_NBYTES(array));
+    const ps_status status =
+            ps_run_op(state, ps_count_nonzero, &call, PyArray_NBYTES(array));
     return ps_raise(state, status, "a") < 0 ? NULL : PyLong_FromLongLong(count);
 }
 

@@ -77,12 +77,6 @@ ps_settle_mode(const ps_state *state, PyObject *index, PyObject *named,
 
 /* ---- making one ---- */
 
-static ps_status
-run_build(void *build, ps_run *run)
-{
-    return ps_build_plan(build, run);
-}
-
 /* A new object that takes over *plan, for an index of the shape in `axes`; the plan is
  * closed on failure. */
 static PyObject *
@@ -124,7 +118,7 @@ build_plan(ps_state *state, PyArrayObject *index, int64_t size, enum ps_mode mod
                            .plan = plan};
     *plan = (ps_plan){0};
     const int64_t nbytes = shape > INT64_MAX / 32 ? INT64_MAX : shape * 32;
-    const ps_status status = ps_run_op(state, run_build, &build, nbytes);
+    const ps_status status = ps_run_op(state, ps_build_plan, &build, nbytes);
     if (ps_raise(state, status, "index") < 0) {
         ps_close_plan(plan);
         return -1;

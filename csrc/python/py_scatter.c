@@ -74,12 +74,6 @@ computed_as(enum ps_dtype dtype)
 }
 
 static bool
-is_move(enum ps_op op)
-{
-    return op == PS_set || op == PS_first;
-}
-
-static bool
 has_kernel(enum ps_op op, enum ps_dtype dtype)
 {
     const enum ps_op reduction = op == PS_mean ? PS_add : op;
@@ -111,8 +105,9 @@ static int
 check_op(const scatter_work *work)
 {
     const char *const objection =
-            is_move(work->options.op) ? NULL
-                                      : find_objection(work, work->descr, work->dtype);
+            ps_is_move(work->options.op)
+                    ? NULL
+                    : find_objection(work, work->descr, work->dtype);
     return objection == NULL ? 0 : refuse_op(work->options.op, work->descr, objection);
 }
 
@@ -175,7 +170,7 @@ take_accumulator(scatter_work *work, PyArray_Descr *descr, enum ps_dtype wanted)
     const NPY_CASTING casting = options->casting;
     const NPY_CASTING widening =
             casting == NPY_UNSAFE_CASTING ? casting : NPY_SAME_KIND_CASTING;
-    if (is_move(options->op)) {
+    if (ps_is_move(options->op)) {
         return 0;
     }
     if (check_accumulator_cast(work, work->descr, descr, widening) < 0 ||
@@ -327,36 +322,12 @@ open_target(scatter_work *work, PyArrayObject *array)
 
 /* ---- running ---- */
 
-static ps_status
-run_scatter(void *call, ps_run *run)
-{
-    return ps_scatter(call, run);
-}
-
-static ps_status
-run_scatter_where(void *call, ps_run *run)
-{
-    return ps_scatter_where(call, run);
-}
-
-typedef struct {
-    ps_scatter_call *call;
-    bool has_zero;
-} divisor_check;
-
-static ps_status
-run_divisor_check(void *argument, ps_run *run)
-{
-    divisor_check *const check = argument;
-    return ps_has_zero_divisor(check->call, run, &check->has_zero);
-}
-
 /* NumPy's one warning for integer division by zero, before anything is written. */
 static int
 warn_of_zeros(scatter_work *work, ps_scatter_call *call, int64_t nbytes)
 {
-    divisor_check check = {call, false};
-    const ps_status status = ps_run_op(work->state, run_divisor_check, &check, nbytes);
+    ps_divisor_check check = {call, false};
+    const ps_status status = ps_run_op(work->state, ps_check_divisors, &check, nbytes);
     if (ps_raise(work->state, status, work->request.index_name) < 0) {
         return -1;
     }
@@ -366,28 +337,16 @@ warn_of_zeros(scatter_work *work, ps_scatter_call *call, int64_t nbytes)
                                   "divide by zero encountered in floor_divide", 1);
 }
 
-typedef struct {
-    ps_scatter_call *call;
-    double largest;
-} overflow_check;
-
-static ps_status
-run_overflow_check(void *argument, ps_run *run)
-{
-    overflow_check *const check = argument;
-    return ps_find_largest(check->call, run, &check->largest);
-}
-
 /* NumPy's warning for Python numbers that overflow the target's type, if they take
  * part, before anything is written. */
 static int
 warn_of_overflow(scatter_work *work, ps_scatter_call *call, int64_t nbytes)
 {
-    overflow_check check = {call, 0};
-    const ps_status status = ps_run_op(work->state, run_overflow_check, &check, nbytes);
+    ps_largest_search search = {call, 0};
+    const ps_status status = ps_run_op(work->state, ps_find_largest, &search, nbytes);
     return ps_raise(work->state, status, work->request.index_name) < 0
                    ? -1
-                   : ps_warn_of_overflow(check.largest, work->descr);
+                   : ps_warn_of_overflow(search.largest, work->descr);
 }
 
 static const char *
@@ -465,7 +424,7 @@ run_on_target(scatter_work *work, PyObject *values)
 {
     ps_request *const request = &work->request;
     const enum ps_dtype type =
-            is_move(work->options.op) ? work->dtype : work->accumulator;
+            ps_is_move(work->options.op) ? work->dtype : work->accumulator;
     work->itemsize = PyArray_ITEMSIZE(work->target);
     if (ps_fill_request(work->state, work->where, work->target, request) < 0 ||
         ps_take_values(work->state, values, PyArray_DESCR(work->target), type,
@@ -491,7 +450,7 @@ run_on_target(scatter_work *work, PyObject *values)
         return -1;
     }
     const ps_status status =
-            ps_run_op(work->state, request->is_where ? run_scatter_where : run_scatter,
+            ps_run_op(work->state, request->is_where ? ps_scatter_where : ps_scatter,
                       &call, nbytes);
     return ps_raise(work->state, status, request->index_name);
 }
@@ -569,7 +528,7 @@ are_cast(const scatter_work *work, PyObject *values)
 static PyArray_Descr *
 descr_of_selected(const scatter_work *work, PyObject *values)
 {
-    const bool moves = is_move(work->options.op);
+    const bool moves = ps_is_move(work->options.op);
     const enum ps_dtype to = moves ? work->dtype : work->accumulator;
     if (work->where->form != PS_FORM_WHERE || !are_cast(work, values) ||
         (!moves && ps_dtype_kind[to] != PS_KIND_INT)) {

@@ -336,12 +336,6 @@ finish(const where_work *work)
 
 /* ---- running ---- */
 
-static ps_status
-run_where(void *call, ps_run *run)
-{
-    return ps_where(call, run);
-}
-
 static ps_view
 view_of(const where_work *work, PyArrayObject *array, const npy_intp *strides)
 {
@@ -385,7 +379,7 @@ run_kernels(where_work *work)
         !ps_multiply(n, 1 + 3 * call.out.itemsize, &nbytes)) {
         nbytes = INT64_MAX;
     }
-    return ps_raise(work->state, ps_run_op(work->state, run_where, &call, nbytes),
+    return ps_raise(work->state, ps_run_op(work->state, ps_where, &call, nbytes),
                     "condition");
 }
 
