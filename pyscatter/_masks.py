@@ -8,7 +8,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from pyscatter import _core
-from pyscatter._values import WEAK_TYPES, arriving, cast_refusal, is_bfloat16
+from pyscatter._values import WEAK_TYPES, arriving, is_bfloat16
 
 
 def promoted(x, y):
@@ -23,8 +23,7 @@ def promoted(x, y):
 def _as_branch(number, dtype, casting):
     """A Python number, where the result is no number type, as np.copyto can take it."""
     array = np.asarray(number)
-    if not np.can_cast(array.dtype, dtype, casting):
-        raise cast_refusal("a Python number", array.dtype, dtype, casting)
+    _core.require_cast("a Python number", array.dtype, dtype, casting)
     return array
 
 

@@ -7,7 +7,7 @@ positions of their elements, with every option, from an array of numbers.
 import numpy as np
 
 from pyscatter import _core
-from pyscatter._values import arriving, cast_refusal
+from pyscatter._values import arriving
 
 FORMS = {
     "axis": (_core.scatter, _core.gather),
@@ -124,8 +124,7 @@ def gather_filled(form, a, index, axis, batch_dims, where, mode, fill_value, out
     gather = FORMS[form][1]
     a = np.asarray(a)
     dtype = out.dtype.newbyteorder("=")
-    if not np.can_cast(a.dtype, dtype, "same_kind"):
-        raise cast_refusal("'a'", a.dtype, dtype, "same_kind")
+    _core.require_cast("'a'", a.dtype, dtype, "same_kind")
     options = {"mode": mode, **_where_options(axis, batch_dims, where)}
     found = gather(np.broadcast_to(True, a.shape), index, fill_value=False, **options)
     items = gather(a, index, **options).astype(dtype)

@@ -1,48 +1,20 @@
-"""Values that need words: lists of Python numbers, and which arrays are masked.
+"""Values that need words: lists of Python numbers.
 
 The binding calls these for what is rare; scalars and arrays never come here.
 """
 
-import sys
-
 import numpy as np
+
+from pyscatter._core import as_plain, require_cast
 
 WEAK_TYPES = (bool, int, float, complex)
 KIND_RANKS = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}  # the rank of each weak type
 
 
-def is_masked(array):
-    """Is it a masked array? Its mask would be lost, so the binding refuses it."""
-    masked = sys.modules.get("numpy.ma")
-    return masked is not None and isinstance(array, masked.MaskedArray)
-
-
-def as_plain(array, name):
-    """Return an array whose elements are all there is to it."""
-    if is_masked(array):
-        raise TypeError(
-            f"'{name}' is a masked array, whose mask would be lost (use .filled() or "
-            ".data)"
-        )
-    return np.asarray(array)
-
-
-def cast_refusal(name, dtype, target, casting):
-    """Return the exception for a cast that the rule does not allow."""
-    return TypeError(
-        f"cannot cast {name} from dtype {dtype} to {target} according to the rule "
-        f"'{casting}'"
-    )
-
-
 def arriving(values, target, casting):
     """Return values, whose cast to the dtype `target` the rule allows, as an array."""
     values = as_plain(values, "values")
-    drops_part = is_bfloat16(target) and values.dtype.kind == "c"
-    if not np.can_cast(values.dtype, target, casting) or (
-        drops_part and casting != "unsafe"
-    ):
-        raise cast_refusal("values", values.dtype, target, casting)
+    require_cast("values", values.dtype, target, casting)
     return values
 
 

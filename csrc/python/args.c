@@ -147,20 +147,27 @@ ps_to_op(const ps_state *state, PyObject *object, enum ps_op *result)
     return -1;
 }
 
+static const char *const mode_names[] = {[PS_MODE_RAISE] = "raise",
+                                         [PS_MODE_DROP] = "drop",
+                                         [PS_MODE_CLIP] = "clip",
+                                         [PS_MODE_WRAP] = "wrap",
+                                         [PS_MODE_FILL] = "fill"};
+
+const char *
+ps_mode_name(enum ps_mode mode)
+{
+    return mode_names[mode];
+}
+
 int
 ps_to_mode(PyObject *object, bool is_gather, enum ps_mode *result)
 {
-    static const char *const names[] = {[PS_MODE_RAISE] = "raise",
-                                        [PS_MODE_DROP] = "drop",
-                                        [PS_MODE_CLIP] = "clip",
-                                        [PS_MODE_WRAP] = "wrap",
-                                        [PS_MODE_FILL] = "fill"};
     if (object == NULL) {
         return 0;
     }
     const int n_modes = is_gather ? PS_MODE_FILL + 1 : PS_MODE_FILL;
     for (int mode = 0; PyUnicode_Check(object) && mode < n_modes; mode++) {
-        if (PyUnicode_CompareWithASCIIString(object, names[mode]) == 0) {
+        if (PyUnicode_CompareWithASCIIString(object, mode_names[mode]) == 0) {
             *result = (enum ps_mode)mode;
             return 0;
         }
@@ -219,22 +226,26 @@ ps_to_bool(PyObject *object, const char *name, bool *result)
     return truth < 0 ? -1 : 0;
 }
 
+PyObject *
+ps_as_integer(PyObject *object, const char *name, bool takes_bools)
+{
+    const bool is_bool = PyBool_Check(object) || PyArray_IsScalar(object, Bool);
+    const bool is_refused = is_bool && !takes_bools;
+    PyObject *const number = is_refused ? NULL : PyNumber_Index(object);
+    if (number == NULL && (is_refused || PyErr_ExceptionMatches(PyExc_TypeError))) {
+        PyErr_Format(PyExc_TypeError, "%s must be an integer, got %R", name, object);
+    }
+    return number;
+}
+
 int
 ps_to_int(PyObject *object, const char *name, int *result)
 {
     if (object == NULL) {
         return 0;
     }
-    if (PyBool_Check(object)) {
-        PyErr_Format(PyExc_TypeError, "%s must be an integer, got %R", name, object);
-        return -1;
-    }
-    PyObject *const number = PyNumber_Index(object);
+    PyObject *const number = ps_as_integer(object, name, false);
     if (number == NULL) {
-        if (PyErr_ExceptionMatches(PyExc_TypeError)) {
-            PyErr_Format(PyExc_TypeError, "%s must be an integer, got %R", name,
-                         object);
-        }
         return -1;
     }
     int overflow;
@@ -250,13 +261,8 @@ ps_to_int(PyObject *object, const char *name, int *result)
 int
 ps_to_size(PyObject *object, const char *name, int64_t *size)
 {
-    const bool is_bool = PyBool_Check(object) || PyArray_IsScalar(object, Bool);
-    PyObject *const number = is_bool ? NULL : PyNumber_Index(object);
+    PyObject *const number = ps_as_integer(object, name, false);
     if (number == NULL) {
-        if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_TypeError)) {
-            PyErr_Format(PyExc_TypeError, "%s must be an integer, got %R", name,
-                         object);
-        }
         return -1;
     }
     int overflow;

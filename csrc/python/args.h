@@ -27,7 +27,11 @@ int ps_to_int(PyObject *object, const char *name, int *result);
 /* A number of things: an integer from 0 to 2^63 - 1, not a bool. 0 or -1. */
 int ps_to_size(PyObject *object, const char *name, int64_t *size);
 
+/* `object` as a Python int, a new reference, or NULL: TypeError where it is none. */
+PyObject *ps_as_integer(PyObject *object, const char *name, bool takes_bools);
+
 const char *ps_casting_name(NPY_CASTING casting);
+const char *ps_mode_name(enum ps_mode mode);
 
 /* The name of an op as users write it. */
 const char *ps_op_name(enum ps_op op);

@@ -2,6 +2,7 @@
 #include "python/arrays.h"
 
 #include "ops/values.h"
+#include "python/args.h"
 #include "python/copies.h"
 
 /* Integers by size, since long and long long may be the same. */
@@ -86,6 +87,32 @@ ps_allows_cast(ps_state *state, PyArray_Descr *from, PyArray_Descr *to,
     return from == to || (!drops_part && PyArray_CanCastTypeTo(from, to, casting));
 }
 
+int
+ps_require_cast(ps_state *state, const char *what, PyArray_Descr *from,
+                PyArray_Descr *to, NPY_CASTING casting)
+{
+    if (ps_allows_cast(state, from, to, casting)) {
+        return 0;
+    }
+    PyErr_Format(PyExc_TypeError,
+                 "cannot cast %s from dtype %S to %S according to the rule '%s'", what,
+                 (PyObject *)from, (PyObject *)to, ps_casting_name(casting));
+    return -1;
+}
+
+int
+ps_require_out_cast(ps_state *state, const char *what, PyArray_Descr *from,
+                    PyArrayObject *out, NPY_CASTING casting)
+{
+    PyArray_Descr *const to = PyArray_DESCR(out);
+    if (ps_allows_cast(state, from, to, casting)) {
+        return 0;
+    }
+    PyErr_Format(PyExc_TypeError, "cannot cast %sfrom dtype %S to out's %S", what,
+                 (PyObject *)from, (PyObject *)to);
+    return -1;
+}
+
 PyArray_Descr *
 ps_descr_of(ps_state *state, enum ps_dtype dtype)
 {
@@ -100,6 +127,18 @@ ps_descr_of(ps_state *state, enum ps_dtype dtype)
 }
 
 int
+ps_require_movable(PyArray_Descr *descr)
+{
+    if (descr->type_num != NPY_VSTRING) {
+        return 0;
+    }
+    PyErr_SetString(PyExc_TypeError,
+                    "StringDType arrays keep their text elsewhere and cannot be moved "
+                    "(convert to a fixed-width string or object dtype)");
+    return -1;
+}
+
+int
 ps_storage_of(ps_state *state, PyArrayObject *array, enum ps_dtype *dtype)
 {
     PyArray_Descr *const descr = PyArray_DESCR(array);
@@ -107,14 +146,27 @@ ps_storage_of(ps_state *state, PyArrayObject *array, enum ps_dtype *dtype)
     if (*dtype != PS_raw) {
         return PS_STORED_NUMBERS;
     }
-    if (descr->type_num == NPY_VSTRING) {
-        PyErr_SetString(
-                PyExc_TypeError,
-                "StringDType arrays keep their text elsewhere and cannot be moved "
-                "(convert to a fixed-width string or object dtype)");
+    if (ps_require_movable(descr) < 0) {
         return -1;
     }
     return PyDataType_REFCHK(descr) ? PS_STORED_OBJECTS : PS_STORED_BYTES;
+}
+
+/* Is it a masked array? 1, 0, or -1 with an exception. There is none before numpy.ma
+ * has been imported, which is not our doing. */
+static int
+is_masked(ps_state *state, PyObject *object)
+{
+    if (state->masked_type == NULL) {
+        PyObject *const modules = PyImport_GetModuleDict(); /* borrowed */
+        PyObject *const masked = PyDict_GetItemString(modules, "numpy.ma");
+        if (masked == NULL) {
+            return 0;
+        }
+        state->masked_type = PyObject_GetAttrString(masked, "MaskedArray");
+    }
+    return state->masked_type != NULL ? PyObject_IsInstance(object, state->masked_type)
+                                      : -1;
 }
 
 int
@@ -129,14 +181,10 @@ ps_require_array(ps_state *state, PyObject *object, const char *name)
                      name, Py_TYPE(object)->tp_name);
         return -1;
     }
-    PyObject *const is_masked = ps_get_helper(state, PS_HELPER_is_masked);
-    PyObject *const answer =
-            is_masked != NULL ? PyObject_CallOneArg(is_masked, object) : NULL;
-    if (answer == NULL) {
+    const int refuses = is_masked(state, object);
+    if (refuses < 0) {
         return -1;
     }
-    const bool refuses = answer == Py_True;
-    Py_DECREF(answer);
     if (refuses) {
         PyErr_Format(
                 PyExc_TypeError,
@@ -162,11 +210,20 @@ ps_as_array(ps_state *state, PyObject *object, const char *name)
 }
 
 int
+ps_require_unlocked(PyArrayObject *array)
+{
+    if (PyArray_ISWRITEABLE(array)) {
+        return 0;
+    }
+    PyErr_SetString(PyExc_ValueError,
+                    "output array is read-only (copy it, or leave out= away)");
+    return -1;
+}
+
+int
 ps_require_writeable(PyArrayObject *array)
 {
-    if (!PyArray_ISWRITEABLE(array)) {
-        PyErr_SetString(PyExc_ValueError,
-                        "output array is read-only (copy it, or leave out= away)");
+    if (ps_require_unlocked(array) < 0) {
         return -1;
     }
     if (PyArray_ISCONTIGUOUS(array) || PyArray_SIZE(array) == 0) {
@@ -302,12 +359,10 @@ ps_check_out(ps_state *state, PyArrayObject *out, int ndim, const npy_intp *shap
         return ps_raise_shapes(PyExc_ValueError, "out has shape %U; expected %U",
                                PyArray_NDIM(out), PyArray_DIMS(out), ndim, shape);
     }
-    if (!ps_allows_cast(state, descr, PyArray_DESCR(out), casting)) {
-        PyErr_Format(PyExc_TypeError, "cannot cast from dtype %S to out's %S",
-                     (PyObject *)descr, (PyObject *)PyArray_DESCR(out));
-        return -1;
-    }
-    return ps_storage_of(state, out, &unused) < 0 ? -1 : ps_require_writeable(out);
+    return ps_require_out_cast(state, "", descr, out, casting) < 0 ||
+                           ps_storage_of(state, out, &unused) < 0
+                   ? -1
+                   : ps_require_writeable(out);
 }
 
 bool

@@ -26,6 +26,16 @@ bool ps_allows_cast(ps_state *state, PyArray_Descr *from, PyArray_Descr *to,
 /* A new reference to the descriptor of a number type; bf16 needs ml_dtypes loaded. */
 PyArray_Descr *ps_descr_of(ps_state *state, enum ps_dtype dtype);
 
+/* The same as a demand: TypeError where the rule does not allow it. `what` is cast, say
+ * "values"; or goes to out=, and is empty or ends in a space. 0 or -1. */
+int ps_require_cast(ps_state *state, const char *what, PyArray_Descr *from,
+                    PyArray_Descr *to, NPY_CASTING casting);
+int ps_require_out_cast(ps_state *state, const char *what, PyArray_Descr *from,
+                        PyArrayObject *out, NPY_CASTING casting);
+
+/* TypeError for StringDType. 0 or -1. */
+int ps_require_movable(PyArray_Descr *descr);
+
 /* `object` as an array: itself, or what np.asarray makes of it. MaskedArray: TypeError.
  */
 PyArrayObject *ps_as_array(ps_state *state, PyObject *object, const char *name);
@@ -34,8 +44,10 @@ PyArrayObject *ps_as_array(ps_state *state, PyObject *object, const char *name);
  * masked arrays and other objects. */
 int ps_require_array(ps_state *state, PyObject *object, const char *name);
 
-/* Can kernels write to it? ValueError for read-only and self-overlapping arrays. */
+/* Can kernels write to it? ValueError for read-only and self-overlapping arrays; the
+ * other function looks at the first alone. */
 int ps_require_writeable(PyArrayObject *array);
+int ps_require_unlocked(PyArrayObject *array);
 
 /* Do the extents of two arrays share a byte? */
 bool ps_extents_meet(PyArrayObject *one, PyArrayObject *other);

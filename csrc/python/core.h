@@ -33,7 +33,6 @@
 #define PS_FOR_EACH_HELPER(X)                  \
     X(resolve, "pyscatter._expression")        \
     X(weak_values, "pyscatter._values")        \
-    X(is_masked, "pyscatter._values")          \
     X(scatter_objects, "pyscatter._objects")   \
     X(gather_objects, "pyscatter._objects")    \
     X(gather_filled, "pyscatter._objects")     \
@@ -67,6 +66,7 @@ typedef struct {
     PyObject *ufunc[PS_NUM_OPS];      /* np.add ...; NULL where there is none */
     PyObject *plan_type;              /* pyscatter.Plan */
     PyObject *axis_error;             /* numpy.exceptions.AxisError */
+    PyObject *masked_type;            /* MaskedArray, or NULL: none has been seen */
     PyObject *threads_var;            /* context variable: threads of this context */
     int threads;                      /* set_num_threads, or 0: not yet known */
     int bfloat16_num;                 /* type number, or -1 until ml_dtypes is loaded */

@@ -15,7 +15,9 @@
 #include "base/pool.h"
 #include "kernels/kernels.h"
 #include "python/args.h"
+#include "python/arrays.h"
 #include "python/bincount.h"
+#include "python/copies.h"
 #include "python/folds.h"
 #include "python/py_gather.h"
 #include "python/py_nonzero.h"
@@ -48,6 +50,41 @@ ps_get_helper(ps_state *state, enum ps_helper helper)
         Py_DECREF(module);
     }
     return state->helper[helper];
+}
+
+/* ---- rules that the Python side asks for ---- */
+
+/* as_plain(array, name): an array of base class, whose elements are all there is to it.
+ */
+static PyObject *
+as_plain(PyObject *module, PyObject *args)
+{
+    PyObject *object;
+    const char *name;
+    if (!PyArg_ParseTuple(args, "Os", &object, &name)) {
+        return NULL;
+    }
+    PyArrayObject *const array = ps_as_array(ps_get_state(module), object, name);
+    PyArrayObject *const plain = array != NULL ? ps_plain(array) : NULL;
+    Py_XDECREF((PyObject *)array);
+    return (PyObject *)plain;
+}
+
+/* require_cast(what, dtype, target, casting): TypeError unless the rule allows it. */
+static PyObject *
+require_cast(PyObject *module, PyObject *args)
+{
+    PyArray_Descr *from, *to;
+    PyObject *casting;
+    const char *what;
+    NPY_CASTING rule = NPY_SAME_KIND_CASTING;
+    if (!PyArg_ParseTuple(args, "sO!O!O", &what, &PyArrayDescr_Type, &from,
+                          &PyArrayDescr_Type, &to, &casting) ||
+        ps_to_casting(casting, &rule) < 0 ||
+        ps_require_cast(ps_get_state(module), what, from, to, rule) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
 }
 
 /* ---- threads ---- */
@@ -349,6 +386,8 @@ static PyMethodDef methods[] = {
         PS_FOR_EACH_SEGMENT_NAME(NAMED_METHOD) PS_FOR_EACH_DROP_IN(NAMED_METHOD){
                 "get_threads", get_threads, METH_NOARGS, NULL},
         {"set_threads", set_threads, METH_O, NULL},
+        {"as_plain", as_plain, METH_VARARGS, NULL},
+        {"require_cast", require_cast, METH_VARARGS, NULL},
         {"fold_ids", ps_py_fold_ids, METH_VARARGS, NULL},
         {"fold_ranges", ps_py_fold_ranges, METH_VARARGS, NULL},
         {"find_extremes", ps_py_find_extremes, METH_VARARGS, NULL},
@@ -460,6 +499,7 @@ visit_state(PyObject *module, visitproc visit, void *arg)
     }
     Py_VISIT(state->plan_type);
     Py_VISIT(state->axis_error);
+    Py_VISIT(state->masked_type);
     Py_VISIT(state->threads_var);
     return 0;
 }
@@ -479,6 +519,7 @@ clear_state(PyObject *module)
     }
     Py_CLEAR(state->plan_type);
     Py_CLEAR(state->axis_error);
+    Py_CLEAR(state->masked_type);
     Py_CLEAR(state->threads_var);
     return 0;
 }

@@ -233,7 +233,6 @@ finish(gather_work *work)
 static PyObject *
 run_by_helper(const gather_work *work, enum ps_helper helper, PyObject *a)
 {
-    static const char *const modes[] = {"raise", "drop", "clip", "wrap", "fill"};
     const ps_where_args *const where = work->where;
     PyObject *const function = ps_get_helper(work->state, helper);
     PyObject *const none = Py_None;
@@ -244,7 +243,7 @@ run_by_helper(const gather_work *work, enum ps_helper helper, PyObject *a)
             function, "sOOOOOsOO", ps_form_name(where->form), a, where->index,
             where->axis ? where->axis : Py_NotImplemented,
             where->batch_dims ? where->batch_dims : none,
-            where->mask ? where->mask : none, modes[work->mode],
+            where->mask ? where->mask : none, ps_mode_name(work->mode),
             work->fill_value ? work->fill_value : none, work->out ? work->out : none);
 }
 

@@ -36,12 +36,8 @@ typedef struct {
 static int
 to_int64(PyObject *object, const char *name, int64_t *result)
 {
-    PyObject *const number = PyNumber_Index(object);
+    PyObject *const number = ps_as_integer(object, name, true);
     if (number == NULL) {
-        if (PyErr_ExceptionMatches(PyExc_TypeError)) {
-            PyErr_Format(PyExc_TypeError, "%s must be an integer, got %R", name,
-                         object);
-        }
         return -1;
     }
     *result = PyLong_AsLongLong(number);

@@ -267,13 +267,8 @@ check_other_out(const scatter_work *work, PyArrayObject *array)
                                PyArray_NDIM(out), PyArray_DIMS(out),
                                PyArray_NDIM(array), PyArray_DIMS(array));
     }
-    if (!ps_allows_cast(work->state, PyArray_DESCR(array), PyArray_DESCR(out),
-                        work->options.casting)) {
-        PyErr_Format(PyExc_TypeError, "cannot cast 'a' from dtype %S to out's %S",
-                     (PyObject *)PyArray_DESCR(array), (PyObject *)PyArray_DESCR(out));
-        return -1;
-    }
-    return 0;
+    return ps_require_out_cast(work->state, "'a' ", PyArray_DESCR(array), out,
+                               work->options.casting);
 }
 
 /* Which array the result goes to, and what its type allows: asked of out= where there
@@ -460,24 +455,24 @@ static PyObject *
 run_by_helper(const scatter_work *work, enum ps_helper helper, PyObject *a,
               PyObject *values)
 {
-    static const char *const modes[] = {"raise", "drop", "clip", "wrap"};
     const ps_where_args *const where = work->where;
     PyObject *const function = ps_get_helper(work->state, helper);
     PyObject *const none = Py_None;
     if (function == NULL) {
         return NULL;
     }
-    return PyObject_CallFunction(
-            function, "sOOOOOOssOOOsO", ps_form_name(where->form), a,
-            where->index ? where->index : none, values,
-            where->axis ? where->axis : Py_NotImplemented,
-            where->batch_dims ? where->batch_dims : none,
-            where->mask ? where->mask : none, ps_op_name(work->options.op),
-            modes[work->options.mode], work->options.include_self ? Py_True : Py_False,
-            work->options.dtype ? work->options.dtype : none,
-            work->options.compensated ? Py_True : Py_False,
-            ps_casting_name(work->options.casting),
-            work->options.out ? work->options.out : none);
+    return PyObject_CallFunction(function, "sOOOOOOssOOOsO", ps_form_name(where->form),
+                                 a, where->index ? where->index : none, values,
+                                 where->axis ? where->axis : Py_NotImplemented,
+                                 where->batch_dims ? where->batch_dims : none,
+                                 where->mask ? where->mask : none,
+                                 ps_op_name(work->options.op),
+                                 ps_mode_name(work->options.mode),
+                                 work->options.include_self ? Py_True : Py_False,
+                                 work->options.dtype ? work->options.dtype : none,
+                                 work->options.compensated ? Py_True : Py_False,
+                                 ps_casting_name(work->options.casting),
+                                 work->options.out ? work->options.out : none);
 }
 
 /* What a helper makes of a call under a mask: the result, for values to be cast to

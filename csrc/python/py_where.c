@@ -144,10 +144,7 @@ choose_dtype(where_work *work)
     if (work->descr == NULL) {
         return -1;
     }
-    if (work->descr->type_num == NPY_VSTRING) {
-        PyErr_SetString(PyExc_TypeError,
-                        "StringDType arrays keep their text elsewhere and cannot be "
-                        "moved (convert to a fixed-width string or object dtype)");
+    if (ps_require_movable(work->descr) < 0) {
         return -1;
     }
     work->dtype = ps_dtype_of(work->state, work->descr);
@@ -215,14 +212,9 @@ static int
 check_cast(const where_work *work, const branch *side)
 {
     PyArray_Descr *const from = side->array ? PyArray_DESCR(side->array) : NULL;
-    if (from == NULL || ps_allows_cast(work->state, from, work->descr, work->casting)) {
-        return 0;
-    }
-    PyErr_Format(PyExc_TypeError,
-                 "cannot cast %s from dtype %S to %S according to the rule '%s'",
-                 side->name, (PyObject *)from, (PyObject *)work->descr,
-                 ps_casting_name(work->casting));
-    return -1;
+    return from == NULL ? 0
+                        : ps_require_cast(work->state, side->name, from, work->descr,
+                                          work->casting);
 }
 
 static int

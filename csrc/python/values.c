@@ -185,20 +185,6 @@ as_values(ps_state *state, PyObject *object, PyArray_Descr *target, NPY_CASTING 
     return ps_as_array(state, object, "values");
 }
 
-static int
-check_cast(ps_state *state, PyArrayObject *values, PyArray_Descr *target,
-           NPY_CASTING casting)
-{
-    if (ps_allows_cast(state, PyArray_DESCR(values), target, casting)) {
-        return 0;
-    }
-    PyErr_Format(PyExc_TypeError,
-                 "cannot cast values from dtype %S to %S according to the rule '%s'",
-                 (PyObject *)PyArray_DESCR(values), (PyObject *)target,
-                 ps_casting_name(casting));
-    return -1;
-}
-
 /* Is the conversion one that ps_convert makes exactly as NumPy would? */
 static bool
 converts_in_kernels(enum ps_dtype from, enum ps_dtype to, PyArrayObject *values,
@@ -293,7 +279,8 @@ ps_take_values(ps_state *state, PyObject *object, PyArray_Descr *target,
         return -1;
     }
     incoming->array = values;
-    if (!is_weak && check_cast(state, values, target, casting) < 0) {
+    if (!is_weak &&
+        ps_require_cast(state, "values", PyArray_DESCR(values), target, casting) < 0) {
         return -1;
     }
     enum ps_dtype dtype = ps_dtype_of(state, PyArray_DESCR(values));
