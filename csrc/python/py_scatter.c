@@ -4,322 +4,29 @@
  * request (where) and incoming values; one op; an exception or the result. Hooks of the
  * arguments (__array__, __index__) run while these are converted; data pointers are
  * taken afterwards, when no more Python code can run but a signal handler's.
- * The file is long because the forms and the drop-ins share one path, which reads
- * best in one piece.
  */
 #include "python/py_scatter.h"
 
 #include <string.h>
 
 #include "base/sizes.h"
-#include "kernels/kernels.h"
-#include "ops/values.h"
 #include "python/args.h"
 #include "python/arrays.h"
 #include "python/copies.h"
 #include "python/forms.h"
 #include "python/py_plan.h"
-#include "python/spans.h"
-#include "python/values.h"
+#include "python/targets.h"
 
-/* What a call asks for beside where. */
-typedef struct {
-    enum ps_op op;
-    enum ps_mode mode;
-    bool include_self, compensated;
-    bool is_drop_in; /* NumPy's rules where they differ: complex order */
-    NPY_CASTING casting;
-    PyObject *dtype, *out;
-} scatter_options;
-
-static const scatter_options default_options = {.op = PS_set,
-                                                .mode = PS_MODE_RAISE,
-                                                .include_self = true,
-                                                .casting = NPY_SAME_KIND_CASTING};
-
-/* A call on its way: what has to be released at its end. */
-typedef struct {
-    ps_state *state;
-    const ps_where_args *where;
-    scatter_options options;
-    PyArrayObject *target; /* owned: what the op writes to */
-    PyArrayObject *out;    /* borrowed: receives the target at the end, or NULL */
-    PyArray_Descr *descr;  /* owned: the target's, which says what is allowed */
-    bool is_private;
-    bool has_foreign_sums; /* NumPy alone casts between the target and dtype= */
-    enum ps_dtype dtype, accumulator;
-    int64_t itemsize;             /* of the target */
-    ps_spans spans;               /* of the target's items */
-    const int64_t *value_offsets; /* of a fold, or NULL; and so are its ... */
-    const char *weights;
-    ps_request request;
-    ps_incoming values;
-} scatter_work;
-
-/* ---- which op for which dtype ---- */
-
-static int
-refuse_op(enum ps_op op, PyArray_Descr *descr, const char *advice)
-{
-    PyErr_Format(PyExc_TypeError, "op '%s' is not defined for dtype %S%s",
-                 ps_op_name(op), (PyObject *)descr, advice);
-    return -1;
-}
-
-/* Half types are computed in f32. */
-static enum ps_dtype
-computed_as(enum ps_dtype dtype)
-{
-    return dtype == PS_f16 || dtype == PS_bf16 ? PS_f32 : dtype;
-}
-
-static bool
-has_kernel(enum ps_op op, enum ps_dtype dtype)
-{
-    const enum ps_op reduction = op == PS_mean ? PS_add : op;
-    return dtype < PS_NUM_DTYPES &&
-           ps_kernels_of(PS_LEVEL_baseline)->scatter[reduction][dtype] != NULL;
-}
-
-/* Why `op`, no move, is not defined for a dtype (`descr`); NULL where it is. */
-static const char *
-find_objection(const scatter_work *work, PyArray_Descr *descr, enum ps_dtype dtype)
-{
-    const enum ps_op op = work->options.op;
-    const bool sums = op == PS_add || op == PS_sub || op == PS_mean;
-    const bool orders = op == PS_min || op == PS_max || op == PS_fmin || op == PS_fmax;
-    const enum ps_kind kind = dtype == PS_raw ? 0 : (enum ps_kind)ps_dtype_kind[dtype];
-    if (op == PS_div && kind == PS_KIND_INT) {
-        return " (its result is float: use floor_div, or convert the target)";
-    }
-    if (!has_kernel(op, computed_as(dtype)) ||
-        (descr->type_num == NPY_DATETIME && sums)) {
-        return "";
-    }
-    return orders && kind == PS_KIND_COMPLEX && !work->options.is_drop_in
-                   ? " (complex numbers have no order)"
-                   : NULL;
-}
-
-static int
-check_op(const scatter_work *work)
-{
-    const char *const objection =
-            ps_is_move(work->options.op)
-                    ? NULL
-                    : find_objection(work, work->descr, work->dtype);
-    return objection == NULL ? 0 : refuse_op(work->options.op, work->descr, objection);
-}
-
-/* ---- the accumulator ---- */
-
-static int
-check_accumulator_cast(const scatter_work *work, PyArray_Descr *from, PyArray_Descr *to,
-                       NPY_CASTING casting)
-{
-    if (ps_allows_cast(work->state, from, to, casting)) {
-        return 0;
-    }
-    PyErr_Format(
-            PyExc_TypeError,
-            "an accumulator does not cast from dtype %S to %S under this casting rule",
-            (PyObject *)from, (PyObject *)to);
-    return -1;
-}
-
-/* What a call without dtype= computes in. Means are sums of many, which float32 would
- * lose. */
-static enum ps_dtype
-default_accumulator(const scatter_work *work)
-{
-    const enum ps_dtype dtype = work->dtype;
-    if (work->options.op != PS_mean || dtype == PS_raw) {
-        return computed_as(dtype);
-    }
-    switch ((enum ps_kind)ps_dtype_kind[dtype]) {
-        case PS_KIND_INT:
-            return PyTypeNum_ISSIGNED(work->descr->type_num) ? PS_i64 : PS_u64;
-        case PS_KIND_FLOAT:
-        case PS_KIND_HALF:
-            return PS_f64;
-        case PS_KIND_COMPLEX:
-            return PS_c128;
-        default:
-            return dtype;
-    }
-}
-
-/* Do kernels cast between a target's type and an accumulator's, both ways? Ticks of two
- * units are numbers of one type that mean different times. */
-static bool
-casts_both_ways(PyArray_Descr *own, enum ps_dtype dtype, PyArray_Descr *descr,
-                enum ps_dtype wanted)
-{
-    if (dtype == PS_t64 || wanted == PS_t64) {
-        return PyArray_EquivTypes(own, descr);
-    }
-    return ps_can_convert(dtype, wanted) && ps_can_convert(wanted, dtype);
-}
-
-/* dtype=, a type of numbers: the op has to exist there, and NumPy has to allow both
- * casts. Means are no whole numbers. */
-static int
-take_accumulator(scatter_work *work, PyArray_Descr *descr, enum ps_dtype wanted)
-{
-    const scatter_options *const options = &work->options;
-    const NPY_CASTING casting = options->casting;
-    const NPY_CASTING widening =
-            casting == NPY_UNSAFE_CASTING ? casting : NPY_SAME_KIND_CASTING;
-    if (ps_is_move(options->op)) {
-        return 0;
-    }
-    if (check_accumulator_cast(work, work->descr, descr, widening) < 0 ||
-        check_accumulator_cast(work, descr, work->descr, casting) < 0) {
-        return -1;
-    }
-    const enum ps_kind kind = (enum ps_kind)ps_dtype_kind[wanted];
-    if (find_objection(work, descr, wanted) != NULL ||
-        (options->op == PS_mean && (kind == PS_KIND_INT || kind == PS_KIND_BOOL))) {
-        PyErr_Format(PyExc_TypeError, "dtype %S cannot accumulate op '%s' for %S",
-                     (PyObject *)descr, ps_op_name(options->op),
-                     (PyObject *)work->descr);
-        return -1;
-    }
-    work->accumulator = computed_as(wanted);
-    work->has_foreign_sums =
-            !casts_both_ways(work->descr, work->dtype, descr, work->accumulator);
-    return 0;
-}
-
-static int
-choose_accumulator(scatter_work *work)
-{
-    PyObject *const dtype = work->options.dtype;
-    PyArray_Descr *descr = NULL;
-    work->accumulator = default_accumulator(work);
-    work->has_foreign_sums = false;
-    if (dtype == NULL || dtype == Py_None) {
-        return 0;
-    }
-    if (PyArray_DescrConverter(dtype, &descr) != NPY_SUCCEED) {
-        return -1;
-    }
-    const enum ps_dtype wanted = ps_dtype_of(work->state, descr);
-    int status = -1;
-    if (wanted == PS_raw) {
-        PyErr_Format(PyExc_TypeError,
-                     "dtype= names an accumulator, a type of numbers; got "
-                     "%S",
-                     (PyObject *)descr);
-    }
-    else {
-        status = take_accumulator(work, descr, wanted);
-    }
-    Py_DECREF(descr);
-    return status;
-}
-
-/* ---- the target ---- */
-
-/* Means of whole numbers are floats, unless the caller's own array is to hold them:
- * floored, and only when asked for. */
-static int
-settle_integer_mean(scatter_work *work, bool is_fresh)
-{
-    const int number = work->descr->type_num;
-    if (work->options.op != PS_mean ||
-        !(PyTypeNum_ISINTEGER(number) || PyTypeNum_ISBOOL(number))) {
-        return 0;
-    }
-    if (is_fresh) {
-        Py_SETREF(work->descr, PyArray_DescrFromType(NPY_DOUBLE));
-        work->dtype = PS_f64;
-        return 0;
-    }
-    if (PyTypeNum_ISBOOL(number)) {
-        return refuse_op(PS_mean, work->descr,
-                         " in place (leave out= away for float64)");
-    }
-    if (work->options.casting != NPY_UNSAFE_CASTING) {
-        PyErr_Format(PyExc_TypeError,
-                     "means of dtype %S are float64; leave out= away, or pass "
-                     "casting=\"unsafe\" for floored integers",
-                     (PyObject *)work->descr);
-        return -1;
-    }
-    work->options.dtype = NULL;
-    return 0;
-}
-
-/* out= is another array: it receives a result that was worked on elsewhere, so that a
- * failure leaves it as it was. */
-static int
-check_other_out(const scatter_work *work, PyArrayObject *array)
-{
-    PyObject *const object = work->options.out;
-    if (ps_require_array(work->state, object, "out") < 0) {
-        return -1;
-    }
-    PyArrayObject *const out = (PyArrayObject *)object;
-    if (!PyArray_SAMESHAPE(out, array)) {
-        return ps_raise_shapes(PyExc_ValueError,
-                               "out has shape %U; expected %U, that of 'a'",
-                               PyArray_NDIM(out), PyArray_DIMS(out),
-                               PyArray_NDIM(array), PyArray_DIMS(array));
-    }
-    return ps_require_out_cast(work->state, "'a' ", PyArray_DESCR(array), out,
-                               work->options.casting);
-}
-
-/* Which array the result goes to, and what its type allows: asked of out= where there
- * is one. How elements of `a` and of the target are stored, or -1. */
-static int
-check_target(scatter_work *work, PyObject *a, PyArrayObject *array)
-{
-    PyObject *const out = work->options.out;
-    const bool is_fresh = out == NULL || out == Py_None;
-    enum ps_dtype unused;
-    work->is_private = is_fresh || out != a || !PyArray_Check(a);
-    if (!is_fresh && work->is_private && check_other_out(work, array) < 0) {
-        return -1;
-    }
-    work->out = !is_fresh && work->is_private ? (PyArrayObject *)out : NULL;
-    PyArrayObject *const counts = work->out != NULL ? work->out : array;
-    work->descr = (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(counts));
-    const int from = ps_storage_of(work->state, array, &unused);
-    const int to = ps_storage_of(work->state, counts, &work->dtype);
-    if (from < 0 || to < 0 || settle_integer_mean(work, is_fresh) < 0) {
-        return -1;
-    }
-    if (from == PS_STORED_OBJECTS || to == PS_STORED_OBJECTS) {
-        return is_fresh || ps_require_writeable(counts) == 0 ? PS_STORED_OBJECTS : -1;
-    }
-    return check_op(work) < 0 || (!is_fresh && ps_require_writeable(counts) < 0) ? -1
-                                                                                 : to;
-}
-
-/* Flat positions of an array that has no flat view name elements of a copy, which is
- * copied back. */
-static int
-open_target(scatter_work *work, PyArrayObject *array)
-{
-    if (!work->is_private && ps_needs_flat_copy(work->where, array)) {
-        work->is_private = true;
-        work->out = array;
-    }
-    work->target =
-            work->is_private
-                    ? ps_fresh_copy(array,
-                                    (PyArray_Descr *)Py_NewRef((PyObject *)work->descr))
-                    : (PyArrayObject *)Py_NewRef((PyObject *)array);
-    return work->target != NULL ? 0 : -1;
-}
+static const ps_scatter_options default_options = {.op = PS_set,
+                                                   .mode = PS_MODE_RAISE,
+                                                   .include_self = true,
+                                                   .casting = NPY_SAME_KIND_CASTING};
 
 /* ---- running ---- */
 
 /* NumPy's one warning for integer division by zero, before anything is written. */
 static int
-warn_of_zeros(scatter_work *work, ps_scatter_call *call, int64_t nbytes)
+warn_of_zeros(ps_scatter_work *work, ps_scatter_call *call, int64_t nbytes)
 {
     ps_divisor_check check = {call, false};
     const ps_status status = ps_run_op(work->state, ps_check_divisors, &check, nbytes);
@@ -335,7 +42,7 @@ warn_of_zeros(scatter_work *work, ps_scatter_call *call, int64_t nbytes)
 /* NumPy's warning for Python numbers that overflow the target's type, if they take
  * part, before anything is written. */
 static int
-warn_of_overflow(scatter_work *work, ps_scatter_call *call, int64_t nbytes)
+warn_of_overflow(ps_scatter_work *work, ps_scatter_call *call, int64_t nbytes)
 {
     ps_largest_search search = {call, 0};
     const ps_status status = ps_run_op(work->state, ps_find_largest, &search, nbytes);
@@ -377,7 +84,7 @@ estimate_nbytes(const ps_scatter_call *call)
  * code runs again: of what that may have done, a lock, another shape or other memory is
  * seen here, and another dtype refused. */
 static int
-make_call(scatter_work *work, ps_scatter_call *call)
+make_call(ps_scatter_work *work, ps_scatter_call *call)
 {
     ps_request *const request = &work->request;
     PyArrayObject *const view = request->view;
@@ -415,7 +122,7 @@ make_call(scatter_work *work, ps_scatter_call *call)
 
 /* Where and values, for a target that is open. */
 static int
-run_on_target(scatter_work *work, PyObject *values)
+run_on_target(ps_scatter_work *work, PyObject *values)
 {
     ps_request *const request = &work->request;
     const enum ps_dtype type =
@@ -452,7 +159,7 @@ run_on_target(scatter_work *work, PyObject *values)
 
 /* What a Python helper does instead: objects, and sums that NumPy casts. */
 static PyObject *
-run_by_helper(const scatter_work *work, enum ps_helper helper, PyObject *a,
+run_by_helper(const ps_scatter_work *work, enum ps_helper helper, PyObject *a,
               PyObject *values)
 {
     const ps_where_args *const where = work->where;
@@ -478,7 +185,7 @@ run_by_helper(const scatter_work *work, enum ps_helper helper, PyObject *a,
 /* What a helper makes of a call under a mask: the result, for values to be cast to
  * `descr`, or with `descr` NULL the places of the trues. */
 static PyObject *
-run_on_selected(const scatter_work *work, PyArray_Descr *descr, PyObject *a,
+run_on_selected(const ps_scatter_work *work, PyArray_Descr *descr, PyObject *a,
                 PyObject *values)
 {
     const enum ps_helper helper =
@@ -509,7 +216,7 @@ run_on_selected(const scatter_work *work, PyArray_Descr *descr, PyObject *a,
 /* Are these values that a cast under the rule of the call may change? Python numbers
  * have been checked unless the rule is "unsafe". */
 static bool
-are_cast(const scatter_work *work, PyObject *values)
+are_cast(const ps_scatter_work *work, PyObject *values)
 {
     return PyArray_Check(values) || PyArray_IsScalar(values, Generic) ||
            (work->options.casting == NPY_UNSAFE_CASTING &&
@@ -521,7 +228,7 @@ are_cast(const scatter_work *work, PyObject *values)
  * a helper does that. What they are cast to, a new reference, in any byte order; NULL:
  * nothing of the kind, or an exception. */
 static PyArray_Descr *
-descr_of_selected(const scatter_work *work, PyObject *values)
+descr_of_selected(const ps_scatter_work *work, PyObject *values)
 {
     const bool moves = ps_is_move(work->options.op);
     const enum ps_dtype to = moves ? work->dtype : work->accumulator;
@@ -545,7 +252,7 @@ descr_of_selected(const scatter_work *work, PyObject *values)
 }
 
 static PyObject *
-finish(scatter_work *work)
+finish(ps_scatter_work *work)
 {
     return work->out == NULL ? Py_NewRef((PyObject *)work->target)
                              : ps_deliver(work->target, work->out);
@@ -553,9 +260,9 @@ finish(scatter_work *work)
 
 /* The call on its target, once that is known: by kernels, or by a helper. */
 static PyObject *
-run_checked(scatter_work *work, PyObject *a, PyArrayObject *array, PyObject *values)
+run_checked(ps_scatter_work *work, PyObject *a, PyArrayObject *array, PyObject *values)
 {
-    if (choose_accumulator(work) < 0) {
+    if (ps_choose_accumulator(work) < 0) {
         return NULL;
     }
     if (work->has_foreign_sums) {
@@ -567,7 +274,7 @@ run_checked(scatter_work *work, PyObject *a, PyArrayObject *array, PyObject *val
         Py_DECREF(descr);
         return result;
     }
-    if (PyErr_Occurred() || open_target(work, array) < 0) {
+    if (PyErr_Occurred() || ps_open_target(work, array) < 0) {
         return NULL;
     }
     if (work->dtype == PS_raw &&
@@ -579,7 +286,7 @@ run_checked(scatter_work *work, PyObject *a, PyArrayObject *array, PyObject *val
 
 /* Any scatter: the one path from arguments to result. */
 static PyObject *
-scatter_form(scatter_work *work, PyObject *a, PyObject *values)
+scatter_form(ps_scatter_work *work, PyObject *a, PyObject *values)
 {
     work->target = NULL;
     work->descr = NULL;
@@ -593,7 +300,7 @@ scatter_form(scatter_work *work, PyObject *a, PyObject *values)
     if (array == NULL) {
         return NULL;
     }
-    const int storage = check_target(work, a, array);
+    const int storage = ps_check_target(work, a, array);
     if (storage == PS_STORED_OBJECTS) {
         result = run_by_helper(work, PS_HELPER_scatter_objects, a, values);
     }
@@ -613,7 +320,7 @@ scatter_form(scatter_work *work, PyObject *a, PyObject *values)
 
 /* Options in the order in which every signature ends. */
 static int
-take_options(ps_state *state, PyObject *const *slot, scatter_options *options)
+take_options(ps_state *state, PyObject *const *slot, ps_scatter_options *options)
 {
     *options = default_options;
     options->dtype = slot[3];
@@ -645,7 +352,7 @@ call_form(PyObject *module, const ps_signature *signature, enum ps_form form,
           PyObject *const *args, Py_ssize_t n_args, PyObject *keywords)
 {
     PyObject *slot[PS_NUM_NAMES];
-    scatter_work work;
+    ps_scatter_work work;
     work.state = ps_get_state(module);
     if (ps_parse(work.state, signature, args, n_args, keywords, slot) < 0) {
         return NULL;
@@ -733,7 +440,7 @@ ps_py_scatter_at(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
 
 /* Values in the order of the trues: a scatter to the places of these. */
 static PyObject *
-scatter_packed(scatter_work *work, PyObject *a, PyObject *values)
+scatter_packed(ps_scatter_work *work, PyObject *a, PyObject *values)
 {
     PyObject *const places = run_on_selected(work, NULL, a, values);
     if (places == NULL) {
@@ -759,7 +466,7 @@ ps_py_scatter_where(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
             {PS_NAME_a, PS_NAME_mask, PS_NAME_values, PS_NAME_op, PS_NAME_packed,
              PS_NAME_casting, PS_NAME_out}};
     PyObject *slot[PS_NUM_NAMES];
-    scatter_work work;
+    ps_scatter_work work;
     bool is_packed = false;
     work.state = ps_get_state(module);
     if (ps_parse(work.state, &signature, args, n_args, keywords, slot) < 0) {
@@ -779,7 +486,7 @@ ps_py_scatter_where(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
 int
 ps_fold_by_ids(ps_state *state, const ps_fold *fold)
 {
-    scatter_work work = {.state = state,
+    ps_scatter_work work = {.state = state,
                          .where = &fold->where,
                          .options = {.op = fold->op,
                                      .mode = fold->mode,
@@ -796,10 +503,10 @@ ps_fold_by_ids(ps_state *state, const ps_fold *fold)
     ps_begin_request(&work.request);
     if (ps_storage_of(state, work.target, &work.dtype) != PS_STORED_NUMBERS) {
         if (!PyErr_Occurred()) {
-            refuse_op(fold->op, work.descr, "");
+            ps_refuse_op(fold->op, work.descr, "");
         }
     }
-    else if (check_op(&work) == 0 && choose_accumulator(&work) == 0) {
+    else if (ps_check_op(&work) == 0 && ps_choose_accumulator(&work) == 0) {
         status = run_on_target(&work, fold->values);
     }
     ps_close_request(&work.request);
@@ -815,7 +522,7 @@ ps_py_fold_ids(PyObject *module, PyObject *args)
     PyObject *out, *op, *mode, *include_self, *compensated;
     ps_state *const state = ps_get_state(module);
     ps_fold fold = {.is_private = true};
-    scatter_options options;
+    ps_scatter_options options;
     if (!PyArg_ParseTuple(args, "O!OOOOOOO", &PyArray_Type, &out, &fold.where.index,
                           &fold.values, &op, &fold.where.mask, &mode, &include_self,
                           &compensated)) {
@@ -842,7 +549,7 @@ drop_in(PyObject *module, const ps_signature *signature, enum ps_op op,
         PyObject *const *args, Py_ssize_t n_args, PyObject *keywords)
 {
     PyObject *slot[PS_NUM_NAMES];
-    scatter_work work;
+    ps_scatter_work work;
     work.state = ps_get_state(module);
     if (ps_parse(work.state, signature, args, n_args, keywords, slot) < 0 ||
         ps_require_array(work.state, slot[0], "a") < 0) {
