@@ -266,7 +266,9 @@ run_checked(ps_scatter_work *work, PyObject *a, PyArrayObject *array, PyObject *
         return NULL;
     }
     if (work->has_foreign_sums) {
-        return run_by_helper(work, PS_HELPER_scatter_through, a, values);
+        return !work->is_private && ps_require_writeable(array) < 0
+                       ? NULL
+                       : run_by_helper(work, PS_HELPER_scatter_through, a, values);
     }
     PyArray_Descr *const descr = descr_of_selected(work, values);
     if (descr != NULL) {

@@ -440,15 +440,15 @@ static int
 choose_elements(where_work *work)
 {
     if (choose_dtype(work) < 0 || check_cast(work, &work->x) < 0 ||
-        check_cast(work, &work->y) < 0 || find_shapes(work) < 0) {
+        check_cast(work, &work->y) < 0) {
         return -1;
     }
     const int way = is_for_kernels(work);
-    if (way <= 0) {
-        return way < 0 || find_shape(work) < 0 ? -1 : run_by_numpy(work);
-    }
-    if (check_kept(work) < 0 || find_shapes(work) < 0) {
+    if (way < 0 || (way > 0 && check_kept(work) < 0) || find_shapes(work) < 0) {
         return -1;
+    }
+    if (way == 0) {
+        return run_by_numpy(work);
     }
     spread(work, work->condition, work->condition_strides);
     spread(work, work->x.array, work->x.strides);

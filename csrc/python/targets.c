@@ -248,9 +248,14 @@ ps_check_target(ps_scatter_work *work, PyObject *a, PyArrayObject *array)
     if (from == PS_STORED_OBJECTS || to == PS_STORED_OBJECTS) {
         return is_fresh || ps_require_writeable(counts) == 0 ? PS_STORED_OBJECTS : -1;
     }
-    return ps_check_op(work) < 0 || (!is_fresh && ps_require_writeable(counts) < 0)
-                   ? -1
-                   : to;
+    if (ps_check_op(work) < 0) {
+        return -1;
+    }
+    /* What kernels write to is asked for the rest when the call is made. */
+    const int status = is_fresh           ? 0
+                       : work->is_private ? ps_require_writeable(counts)
+                                          : ps_require_unlocked(counts);
+    return status < 0 ? -1 : to;
 }
 
 /* Flat positions of an array that has no flat view name elements of a copy, which is
@@ -259,6 +264,9 @@ int
 ps_open_target(ps_scatter_work *work, PyArrayObject *array)
 {
     if (!work->is_private && ps_needs_flat_copy(work->where, array)) {
+        if (ps_require_writeable(array) < 0) {
+            return -1;
+        }
         work->is_private = true;
         work->out = array;
     }
