@@ -212,14 +212,11 @@ gather_under(const compress_work *work)
 static PyObject *
 gather_short(PyObject *const *args)
 {
-    enum {
-        SHORT_CALL = 1024
-    };
     PyArrayObject *const a = (PyArrayObject *)args[0];
     PyArrayObject *const mask = (PyArrayObject *)args[1];
     if (!PyArray_CheckExact(args[0]) || !PyArray_CheckExact(args[1]) ||
         !PyArray_ISBOOL(mask) || PyArray_NDIM(a) != 1 || PyArray_NDIM(mask) != 1 ||
-        PyArray_DIM(a, 0) != PyArray_DIM(mask, 0) || PyArray_DIM(a, 0) > SHORT_CALL ||
+        PyArray_DIM(a, 0) != PyArray_DIM(mask, 0) || PyArray_DIM(a, 0) > PS_SHORT_ROW ||
         !PyArray_IS_C_CONTIGUOUS(a) || !PyArray_IS_C_CONTIGUOUS(mask)) {
         return NULL;
     }

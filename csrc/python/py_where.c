@@ -21,11 +21,6 @@
 #include "python/spans.h"
 #include "python/values.h"
 
-enum {
-    /* Elements up to which a call of three like arrays goes straight to the kernel. */
-    SHORT_CALL = 1024
-};
-
 /* ---- what becomes of x and y ---- */
 
 /* x or y on its way: an array, or a Python number that takes the result's dtype. */
@@ -479,7 +474,7 @@ where_short(PyObject *const *args)
     if (size < 0 || descr != PyArray_DESCR(arrays[2]) ||
         !PyTypeNum_ISNUMBER(descr->type_num) || PyArray_ISBOOL(arrays[1]) ||
         !PyDataType_ISNOTSWAPPED(descr) || !PyArray_ISBOOL(arrays[0]) ||
-        n > SHORT_CALL || !PyArray_SAMESHAPE(arrays[0], arrays[1]) ||
+        n > PS_SHORT_ROW || !PyArray_SAMESHAPE(arrays[0], arrays[1]) ||
         !PyArray_SAMESHAPE(arrays[0], arrays[2])) {
         return NULL;
     }
