@@ -8,8 +8,6 @@
  * Safety: indices are read once into scratch by the `rows` kernels, which check the
  * copy. ps_address_check is a read of its own, before the first visible write, which is
  * what makes a failing call leave its target alone.
- * The comments are few below: each function is one step of the walk that the header and
- * the lines above describe.
  */
 #include "ops/address.h"
 
@@ -28,6 +26,9 @@ enum {
     CHECK_STRETCH = 1 << 18
 };
 
+/* Four arrays of one length behind each other: in the struct for a few entries, else
+ * in one block of scratch memory. Each has PS_LIST_SPARE items more than the list,
+ * since kernels store whole vectors. */
 bool
 ps_list_room_open(ps_list_room *room, int64_t n)
 {
@@ -49,6 +50,7 @@ ps_list_room_open(ps_list_room *room, int64_t n)
     return base != NULL;
 }
 
+/* A room that could not be opened has no block. */
 void
 ps_list_room_close(ps_list_room *room)
 {
@@ -57,7 +59,8 @@ ps_list_room_close(ps_list_room *room)
     }
 }
 
-/* A single axis, as tiny calls have it, is what it is. */
+/* Every array that is walked by entries has a say: link, values, mask, and each index.
+ * A single axis, as tiny calls have it, is what it is. */
 void
 ps_address_merge(ps_address *address, int64_t *extra_strides)
 {
@@ -79,6 +82,8 @@ ps_address_merge(ps_address *address, int64_t *extra_strides)
     address->ndim = ps_merge_axes(address->ndim, address->shape, strides, n);
 }
 
+/* What scatter_checked and its kin can be handed: they read index[e] for entry e,
+ * compare it with the size themselves, and know neither masks nor strides. */
 bool
 ps_address_is_plain(const ps_address *address, int64_t step)
 {
@@ -90,21 +95,24 @@ ps_address_is_plain(const ps_address *address, int64_t step)
            index->step == step;
 }
 
-/* Of the innermost entry axis. */
+/* From entry to entry of a run. */
 static int64_t
 inner_stride(const ps_address *address, const int64_t *strides)
 {
     return ps_inner_stride(address->ndim, strides);
 }
 
+/* To entry `first`. */
 static void
 walk_to(ps_walk *at, const ps_address *address, int64_t first)
 {
     ps_walk_to(at, address->ndim, address->shape, first);
 }
 
-/* The rows that index m names for the n entries of a run; how many are out of bounds.
- */
+/* row[e] = the row that index m names for entry e of a run of n, -1 where it is out of
+ * bounds; returns how many are. The kernel reads each value once and checks what it
+ * has read. Values of foreign byte order are turned round first, a small piece at a
+ * time, and a `size` of 0 is settled here, since clip and wrap would divide by it. */
 static int64_t
 resolve_run(const ps_address *address, int m, const ps_walk *at, int64_t n,
             int64_t *row)
@@ -171,7 +179,8 @@ bad_index(const ps_address *address, int m, int64_t number)
                        .total = address->n};
 }
 
-/* flag[i] = -1 where the mask leaves an entry out, else 0. */
+/* flag[i] = -1 where the mask leaves entry i of the run out, else 0. The mask is read
+ * here, once: what another thread does to it later changes nothing. */
 static void
 flag_masked(const ps_address *address, const ps_walk *at, int64_t n, int64_t *flag)
 {
@@ -199,8 +208,9 @@ flag_bad(const ps_address *address, const int64_t *row, int64_t n, int64_t *flag
     return -1;
 }
 
-/* The common run: one contiguous native index under "raise", nothing masked or linked.
- * False: not that, or something is out of bounds, which list_run then looks at. */
+/* offset[e] = base + row(index[e]) * step for the common run: one contiguous native
+ * index, out of bounds an error, nothing masked or linked. False: not that, or
+ * something is out of bounds, which list_run then looks at; offsets are spoilt then. */
 static bool
 place_run(const ps_address *address, const ps_walk *at, int64_t n, int64_t *offset)
 {
@@ -217,7 +227,10 @@ place_run(const ps_address *address, const ps_walk *at, int64_t n, int64_t *offs
                    ps_walk_offset(at, address->link)) == 0;
 }
 
-/* Offsets of a run of n entries into offset; *n_flagged counts what takes no part. */
+/* offset[e] = base + link * e + sum over m of row(index[m][e]) * step[m], for a run of
+ * n entries that begins with entry `number`. flag[e] is -1 where one takes no part;
+ * *has_flags says whether any flag has been set in this list, for until then nobody
+ * has cleared them. The first index out of bounds that is not masked is the status. */
 static ps_status
 list_run(const ps_address *address, int64_t number, const ps_walk *at, int64_t n,
          int64_t *offset, ps_list_room *room, int64_t *flag, bool *has_flags)
@@ -256,7 +269,8 @@ list_run(const ps_address *address, int64_t number, const ps_walk *at, int64_t n
     return PS_SUCCESS;
 }
 
-/* Mask bytes of a run, side by side; in `buffer` where they do not lie so. */
+/* Mask bytes of a run of n entries, side by side; in `buffer`, n bytes of the
+ * caller's, where they do not lie so. */
 static const char *
 mask_bytes(const ps_address *address, const ps_walk *at, int64_t n, char *buffer)
 {
@@ -269,8 +283,9 @@ mask_bytes(const ps_address *address, const ps_walk *at, int64_t n, char *buffer
     return buffer;
 }
 
-/* Entries that a mask alone names: the places of its trues, which cost next to nothing
- * where there are few. */
+/* offset[k] = link * e + base and source[k] = e for every true e of n entries that a
+ * mask alone names: the places of its trues, which cost next to nothing where there
+ * are few. Nothing here can be out of bounds. */
 static ps_status
 list_masked(const ps_address *address, int64_t n, ps_walk *at, ps_list_room *room,
             ps_list *list)
@@ -294,6 +309,9 @@ list_masked(const ps_address *address, int64_t n, ps_walk *at, ps_list_room *roo
     return PS_SUCCESS;
 }
 
+/* Run by run: place_run as long as that serves, list_run for the rest. Pairs that take
+ * no part are dropped at the end, in one pass that keeps the order; `source` is only
+ * made where some are. */
 ps_status
 ps_address_list(const ps_address *address, int64_t first, int64_t n, ps_list_room *room,
                 ps_list *list)
@@ -332,7 +350,7 @@ typedef struct {
     _Atomic int64_t first_bad; /* number of a bad entry; not yet the first one */
 } check_state;
 
-/* Can index m be scanned as one strided stretch? */
+/* Can index m be scanned as one strided stretch of all entries, without a list? */
 static bool
 is_flat(const ps_address *address, int m)
 {
@@ -342,8 +360,9 @@ is_flat(const ps_address *address, int m)
                                           &stride) == address->n;
 }
 
-/* Scan entries [first, first + n) of every index array, all of them flat. The first bad
- * entry of the first array that has one, in *m; or -1. */
+/* Scan entries [first, first + n) of every index array, all of them flat. The first
+ * bad entry of the first array that has one, in *m; or -1. The kernels count negatives
+ * from the end, as mode `raise` does, which is the only mode that comes here. */
 static int64_t
 scan_flat(const ps_address *address, int64_t first, int64_t n, int *m)
 {
@@ -359,8 +378,9 @@ scan_flat(const ps_address *address, int64_t first, int64_t n, int *m)
     return -1;
 }
 
-/* Chunks are scanned from the last to the first, so that the start of the index is
- * still near when the work that follows reads it again. */
+/* A stretch of every index array. Chunks are scanned from the last to the first, so
+ * that the start of the index is still near when the work that follows reads it again.
+ */
 static void
 check_chunk(void *context, int64_t chunk)
 {
@@ -377,6 +397,8 @@ check_chunk(void *context, int64_t chunk)
     }
 }
 
+/* The check of flat index arrays on all threads. A bad entry that some thread has
+ * found need not be the first: then all is scanned again, in order, by one. */
 static ps_status
 check_flat(const ps_address *address, ps_run *run)
 {
@@ -402,8 +424,9 @@ check_flat(const ps_address *address, ps_run *run)
     return ps_fail(PS_INDEX_CHANGED);
 }
 
-/* The check by making every list and throwing it away: masks, byte-swapped or broadcast
- * indices, empty axes. */
+/* The check by making every list and throwing it away: masks, byte-swapped or
+ * broadcast indices, empty axes. Slower by the writing of the lists, which stay in the
+ * first cache. */
 static ps_status
 check_by_lists(const ps_address *address, ps_run *run)
 {
@@ -430,6 +453,8 @@ check_by_lists(const ps_address *address, ps_run *run)
     return status;
 }
 
+/* Modes that clip, wrap or drop find no fault with a number, unless there is no row at
+ * all; a plan's rows were in bounds when it was made. */
 ps_status
 ps_address_check(const ps_address *address, ps_run *run)
 {

@@ -9,8 +9,7 @@
  * touched target is, where to cut it so that owners get equal work, and whether one row
  * takes so much that cutting by rows is useless (column split).
  *
- * Figures in the comments: two cores each of AMD EPYC Zen 4 and Zen 5, gcc 12
- * (docs/design/scatter.md has the tables).
+ * Figures: two cores each of AMD EPYC Zen 4 and Zen 5, gcc 12 (docs/design/scatter.md).
  */
 #include "ops/choose.h"
 
@@ -437,7 +436,7 @@ choose_for_plan(const ps_ready_call *ready, int64_t span, int threads,
     return true;
 }
 
-/* The choice that a test asked for, where it applies. */
+/* What a test asked for, where it applies. */
 static void
 choose_forced(const ps_ready_call *ready, enum ps_algorithm forced, int threads,
               ps_choice *choice)

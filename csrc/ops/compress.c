@@ -4,7 +4,6 @@
  * every chunk knows where it writes, whichever thread runs it. A chunk never writes
  * more than was counted for it, and one that finds less says so: a mask that another
  * thread rewrites meanwhile ends in an error, not beyond the result.
- * The comments below say which step of that a function is.
  */
 #include <stddef.h>
 
@@ -29,14 +28,15 @@ typedef struct {
     int size; /* of an item, as the kernels' tables count it */
 } ready_compress;
 
-/* Of the counts before each chunk, and behind the last one. */
+/* Bytes of the counts before each chunk, and behind the last one. */
 static int64_t
 start_nbytes(const ps_compress_call *call)
 {
     return (call->chunks + 1) * (int64_t)sizeof(int64_t);
 }
 
-/* Trues of a chunk, into the place behind it, where they are added up later. */
+/* start[chunk + 1] = trues of the chunk: into the place behind it, where they are
+ * added up later. A mask is read here and once more when its elements are moved. */
 static void
 count_chunk(void *context, int64_t chunk)
 {
@@ -103,7 +103,9 @@ normalise(const ps_compress_call *call, char *out, int64_t n)
     }
 }
 
-/* Elements [first, last) to `out`, which has room for `room`; how many there were. */
+/* out[k] = the k-th element of [first, last) under a true mask byte; `out` has room
+ * for `room`, and no more is ever written, whatever the mask has become since it was
+ * counted. Returns how many there were. */
 static int64_t
 compress_range(const ready_compress *ready, char *out, int64_t first, int64_t last,
                int64_t room, char *buffer)
@@ -161,8 +163,9 @@ gather_chunk(void *context, int64_t chunk)
     }
 }
 
-/* Bytes are moved as they are, whatever their type and order, and set right afterwards,
- * while a chunk of them is near. */
+/* Bytes are moved as they are, whatever their type and order, and set right
+ * afterwards, while a chunk of them is near. A chunk that finds less than was counted
+ * fails the call. */
 ps_status
 ps_gather_where(void *argument, ps_run *run)
 {

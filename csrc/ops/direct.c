@@ -2,7 +2,6 @@
  * then the pieces or the partition that choose.c decided on. Opening and running are
  * two steps so that a call of two passes (prefill, then op) has everything it needs
  * before the first of them writes.
- * The contract and its comments are in direct.h.
  */
 #include "ops/direct.h"
 
@@ -33,6 +32,8 @@ open_rooms(ps_direct *direct)
     return direct->rooms != NULL;
 }
 
+/* The row axes are split, the values looked at, and ps_choose asked; then memory is
+ * taken for what it chose, and for nothing else. */
 ps_status
 ps_open_direct(ps_scatter_call *call, enum ps_way way, ps_run *run, ps_direct *direct)
 {
@@ -53,6 +54,7 @@ ps_open_direct(ps_scatter_call *call, enum ps_way way, ps_run *run, ps_direct *d
     return is_open ? PS_SUCCESS : ps_fail(PS_NO_MEMORY);
 }
 
+/* Also what was opened in part, whatever the status of opening it was. */
 void
 ps_close_direct(ps_direct *direct)
 {
@@ -81,6 +83,9 @@ run_numbered_piece(void *context, int64_t number)
                  &direct->rooms[number]);
 }
 
+/* A visible target may change from here on. Pieces that a fork has left behind are run
+ * again by the thread that is there: each goes on from the entry at which it stopped.
+ */
 ps_status
 ps_run_direct(ps_direct *direct)
 {

@@ -4,7 +4,6 @@
  * and any split of entries or outer rows is a split of out. A fresh out is filled while
  * the index is checked; a visible one only after all of the index has been. Entries
  * that name nothing (mode "fill", where=) leave the fill value, put there first.
- * The steps are those of csrc/ops/scatter.c, whose comments hold here too.
  */
 #include <stddef.h>
 #include <string.h>
@@ -45,7 +44,7 @@ typedef struct {
     int64_t width_chunks, chunk_width;   /* and long rows into these, of elements */
 } ready_gather;
 
-/* Put the fill value into every element of n entries. */
+/* out[e] = the fill value, in every element of n entries. */
 static void
 fill_entries(const ready_gather *ready, char *out, int64_t n)
 {
@@ -72,6 +71,8 @@ normalise_entries(const ready_gather *ready, char *out, int64_t n)
     }
 }
 
+/* out[e] = from[offset[i]] for entry e = source[i]: single items by the kernel of
+ * their size, everything else as rows of bytes. Every offset has been checked. */
 static void
 gather_list(const ready_gather *ready, char *out, const ps_list *list, const char *from)
 {
@@ -86,7 +87,8 @@ gather_list(const ready_gather *ready, char *out, const ps_list *list, const cha
     }
 }
 
-/* May items be moved straight from the caller's index, to items side by side? */
+/* May items be moved straight from the caller's index, to items side by side? The
+ * kernel reads each number once and checks it in a register. */
 static bool
 takes_index(const ready_gather *ready)
 {
@@ -96,6 +98,8 @@ takes_index(const ready_gather *ready)
            ps_address_is_plain(&ready->call->address, ready->width_nbytes);
 }
 
+/* out[e] = a[index[e]] for n entries from `first` on. An index out of bounds ends it,
+ * PS_INDEX_BAD; out is private then, or the index was good when it was checked. */
 static ps_status
 gather_taken(const ready_gather *ready, int64_t first, int64_t n)
 {
@@ -109,6 +113,9 @@ gather_taken(const ready_gather *ready, int64_t first, int64_t n)
     return done == n ? PS_SUCCESS : ps_fail(PS_INDEX_BAD);
 }
 
+/* The list of n entries from `first` on, once, then every outer row in [outer_first,
+ * outer_last). Entries that name nothing are left out of the list and keep the fill
+ * value, put there before. */
 static ps_status
 gather_block(const ready_gather *ready, int64_t first, int64_t n, int64_t outer_first,
              int64_t outer_last, ps_list_room *room)
@@ -132,6 +139,7 @@ gather_block(const ready_gather *ready, int64_t first, int64_t n, int64_t outer_
     return PS_SUCCESS;
 }
 
+/* The blocks of one chunk: as long as a list has room and the output one stride. */
 static void
 gather_entries(const ready_gather *ready, int64_t chunk)
 {
@@ -203,6 +211,8 @@ cut(ready_gather *ready)
     ready->width_chunks = ps_ceil_div(ready->split.width, ready->chunk_width);
 }
 
+/* All chunks. `out` is written once each; past the caches where it is too large to be
+ * read again from them. */
 static ps_status
 run_gather(ps_gather_call *call, ps_run *run)
 {
@@ -231,7 +241,8 @@ is_short(const ps_gather_call *call)
            !call->source.swapped && call->fill == NULL;
 }
 
-/* One list on the stack, one kernel call. */
+/* out[e] = a[offset[e]]: one list on the stack, one kernel call; the list is checked
+ * whole before. */
 static ps_status
 gather_short(const ps_gather_call *call)
 {
@@ -246,6 +257,8 @@ gather_short(const ps_gather_call *call)
     return PS_SUCCESS;
 }
 
+/* Who checks the index follows from who can see the output: a fresh one is filled
+ * while it is checked, by a pass that then looks for the first bad number. */
 ps_status
 ps_gather(void *argument, ps_run *run)
 {

@@ -22,7 +22,7 @@ enum {
     N_DIGITS = 1 << DIGIT_BITS
 };
 
-/* Counts of digits become the places where each begins. */
+/* start[d] = how many items have a digit below d, from the counts of each digit. */
 static void
 place_digits(int64_t *start)
 {
@@ -85,6 +85,8 @@ sort_items(ps_run *run, const int width, uint64_t *from, uint64_t *to, int64_t n
 
 /* ---- pairs ---- */
 
+/* Two words each, of which the first is the key. Stable: pairs of one key keep their
+ * order. */
 const ps_keyed *
 ps_sort_keyed(ps_run *run, ps_keyed *pairs, ps_keyed *room, int64_t n, int64_t max)
 {
@@ -95,6 +97,8 @@ ps_sort_keyed(ps_run *run, ps_keyed *pairs, ps_keyed *room, int64_t n, int64_t m
 
 /* ---- ranks ---- */
 
+/* For qsort, which is not stable: ranks of equal keys are equal, so that the order
+ * among them shows nowhere. */
 static int
 compare_keyed(const void *a, const void *b)
 {
@@ -108,6 +112,7 @@ typedef struct {
     int64_t n;
 } ranking;
 
+/* Keys come in ascending order: a new one is the next rank. */
 static int64_t
 next_rank(ranking *ranks, int64_t key)
 {
@@ -153,7 +158,7 @@ rank_pairs(ps_run *run, int64_t *key, int64_t n, int64_t bound, ranking *ranks)
 }
 
 /* The words live in the caller's two arrays: sorting takes no memory of its own. They
- * end in `distinct`, sorted; *count of them. */
+ * end in `words`, sorted; *count of them, those of keys that are not left out. */
 static ps_status
 sort_words(ps_run *run, int64_t *key, int64_t n, int64_t bound, uint64_t *words,
            int64_t *count)
@@ -179,6 +184,8 @@ sort_words(ps_run *run, int64_t *key, int64_t n, int64_t bound, uint64_t *words,
     return ps_run_status(run);
 }
 
+/* Words of key << 32 | place, sorted by the key alone; each then says whose rank it
+ * is. distinct is both: words ahead, ranks' keys behind, which never catch up. */
 static ps_status
 rank_words(ps_run *run, int64_t *key, int64_t n, int64_t bound, ranking *ranks)
 {
@@ -198,6 +205,7 @@ rank_words(ps_run *run, int64_t *key, int64_t n, int64_t bound, ranking *ranks)
     return ps_run_status(run);
 }
 
+/* Words serve as long as key and place fit into 32 bits each. */
 ps_status
 ps_rank_keys(int64_t *key, int64_t n, int64_t bound, int64_t *distinct,
              int64_t *n_distinct, ps_run *run)

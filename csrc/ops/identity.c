@@ -1,6 +1,8 @@
-/* The neutral value of a reduction (contract in identity.h).
- * A table in the form of switches; comments stand where a value is not the obvious
- * one.
+/* What a reduction starts from where no old value takes part (contract in identity.h).
+ *
+ * Neutral where the op has a neutral value: whatever arrives first is then the result,
+ * to the bit. Differences and quotients start from 0 and 1, as sums and products of
+ * what they take away. A table in the form of switches, by kind of number.
  */
 #include "ops/identity.h"
 
@@ -9,7 +11,7 @@
 
 /* Of f32, f64, f80 and the real part of complex numbers. +0.0 for add would turn a
  * first arrival of -0.0 into +0.0; NaN for fmin and fmax stays where only NaN arrives.
- */
+ * Infinities are below and above every number. */
 static double
 real_identity(enum ps_op op)
 {
@@ -33,7 +35,7 @@ real_identity(enum ps_op op)
 }
 
 /* Bits of an integer identity; the lowest and highest values depend on width and sign.
- */
+ * fmin and fmax are min and max, since no integer is NaN. */
 static uint64_t
 integer_identity(enum ps_op op, int n_bits, bool is_signed)
 {
@@ -56,7 +58,8 @@ integer_identity(enum ps_op op, int n_bits, bool is_signed)
     }
 }
 
-/* In ticks; NaT is the lowest integer, as in NumPy. */
+/* In ticks; NaT is the lowest integer, as in NumPy, and neutral for fmin and fmax
+ * alone. Sums of times start from 0. */
 static int64_t
 time_identity(enum ps_op op)
 {
@@ -73,6 +76,8 @@ time_identity(enum ps_op op)
     }
 }
 
+/* Booleans: `and`, products and minima start from true. Half types are computed in f32
+ * and have no identity of their own. */
 void
 ps_write_identity(enum ps_op op, enum ps_dtype type, void *element)
 {

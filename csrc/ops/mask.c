@@ -101,7 +101,8 @@ ps_mask_open(ps_mask_source *source, const ps_view *view)
                             (source->ndim == 1 && source->strides[0] == view->itemsize);
 }
 
-/* Where bytes cannot be read as they lie, run after run goes to the buffer. */
+/* mask[i] = is element first + i true? Where bytes cannot be read as they lie, run
+ * after run goes to the buffer. */
 const char *
 ps_mask_block(const ps_mask_source *source, int64_t first, int64_t n, char *buffer)
 {
@@ -144,6 +145,8 @@ enum {
     LEAST_ROWS = 8
 };
 
+/* Is a column of the last two axes nearer in memory than a row, so far from it that
+ * the lines of one row are gone before the next row comes? */
 static bool
 lies_across(const ps_mask_source *source, int64_t n)
 {
@@ -157,7 +160,8 @@ lies_across(const ps_mask_source *source, int64_t n)
            ps_max(factors_of_two, LINE) > FAR_ROW_BYTES / source->shape[1];
 }
 
-/* Rows [row, row + n) as mask bytes, column after column; rows `pitch` bytes apart. */
+/* buffer[r * pitch + c] = is element c of row `row + r` true, for n rows, column after
+ * column, 128 rows at a time: what is read of a line is read while it is near. */
 static void
 read_columns(const ps_mask_source *source, int64_t row, int64_t n, char *buffer,
              int64_t pitch)
@@ -209,7 +213,8 @@ words_across(const ps_mask_source *source, int64_t first, int64_t n, uint64_t *w
     return count;
 }
 
-/* A contiguous array goes straight to words, whole; any other by way of bytes. */
+/* A contiguous array goes straight to words, whole; any other by way of bytes, a block
+ * at a time on the stack. */
 int64_t
 ps_mask_words(const ps_mask_source *source, int64_t first, int64_t n, uint64_t *word)
 {

@@ -6,8 +6,7 @@
  * worked on in a copy of the selected elements of a block, which is put back: one
  * rounding, and nothing else is read. All else is an ordinary scatter whose entries the
  * mask thins out. A mask names no element twice, so both give the same bits, and the
- * target may be walked in the order in which it lies in memory. Few comments below: the
- * steps are those of ops/where.c.
+ * target may be walked in the order in which it lies in memory.
  */
 #include <stddef.h>
 #include <string.h>
@@ -55,7 +54,9 @@ typedef struct {
     _Alignas(64) char small[SMALL_BLOCK * (4 * 16 + 8 + 1)];
 } masked_room;
 
-/* As in ops/where.c: no memory means short blocks, not an error. */
+/* Room of one chunk: values and mask, and for staged targets what is taken out,
+ * chosen, computed, and where it lies. As in ops/where.c, no memory means short
+ * blocks, not an error: other chunks may have written by then. */
 static void
 open_room(const ready_masked *ready, masked_room *room)
 {
@@ -153,7 +154,9 @@ run_staged_block(const ready_masked *ready, const masked_room *room, char *targe
     kernels->set[ready->size](target, &list, room->raw, is_one ? 0 : type->itemsize);
 }
 
-/* n elements that lie side by side in the target. */
+/* target[i] = target[i] op values[i] where mask[i], for n elements that lie side by
+ * side in the target. Each element is read and written once, and only where the mask
+ * is true. */
 static void
 run_block(const ready_masked *ready, const masked_room *room, char *target,
           int64_t first, int64_t n)
@@ -171,7 +174,7 @@ run_block(const ready_masked *ready, const masked_room *room, char *target,
     }
 }
 
-/* Blocks end where a run of the target ends. */
+/* Blocks end where a run of the target ends, so that a kernel sees one stride. */
 static void
 run_chunk(void *context, int64_t chunk)
 {
@@ -196,7 +199,8 @@ run_chunk(void *context, int64_t chunk)
     ps_scratch_put(room.block, room.nbytes);
 }
 
-/* Innermost axes over which the mask is broadcast are rows: all of one, or nothing. */
+/* Innermost axes over which the mask is broadcast are rows: all of one, or nothing.
+ * Their strides move to the front of the row axes. */
 static void
 move_axes_to_rows(ps_scatter_call *call)
 {
@@ -268,7 +272,8 @@ make_ready(ps_scatter_call *call, ready_masked *ready, int64_t *shape,
                        ready->target.strides[last] == target->itemsize);
 }
 
-/* Nothing can fail once the first byte has been written, but for Ctrl-C. */
+/* Nothing can fail once the first byte has been written, but for Ctrl-C. What the
+ * masked kernels cannot do is a scatter whose entries the mask thins out. */
 ps_status
 ps_scatter_where(void *argument, ps_run *run)
 {

@@ -12,7 +12,8 @@
 #include "ops/strided.h"
 #include "ops/values.h"
 
-/* Booleans are never ready: every true value is to become 1. */
+/* Kernels can read what has their type, native. Booleans are never ready: every true
+ * value is to become 1. A single element for all is as good as a row. */
 void
 ps_operand_open(ps_operand *operand, const ps_view *view, enum ps_dtype type)
 {
@@ -43,7 +44,8 @@ ps_operand_nbytes(const ps_operand *operand)
     return operand->is_flat ? 0 : PS_OPERAND_BLOCK * size_of_type(operand);
 }
 
-/* Where an element lies, which begins a run or stands in one. */
+/* Where an element lies, which begins a run or stands in one; valid until the walk
+ * goes on. */
 static char *
 run_data(const ps_operand *operand, const ps_walk *run)
 {
@@ -90,7 +92,7 @@ repeat_row(const ps_operand *operand, ps_walk *run, char *row, int64_t count,
 }
 
 /* A run that a kernel can read as it lies; else it is packed, an item that stands for
- * all of them once. */
+ * all of them once. buffer has room for n items of `type`. */
 const char *
 ps_operand_block(const ps_operand *operand, int64_t first, int64_t n, char *buffer,
                  bool *is_one)
@@ -122,7 +124,8 @@ ps_operand_block(const ps_operand *operand, int64_t first, int64_t n, char *buff
     }
 }
 
-/* Strided copies, run by run, of a block that a kernel has left in a buffer. */
+/* Strided copies, run by run, of a block that a kernel has left in a buffer: element
+ * first + i receives item i of `from`, n of them. */
 void
 ps_operand_store(const ps_operand *operand, int64_t first, int64_t n, const char *from)
 {

@@ -3,8 +3,10 @@
  * Segment after segment of the index, in three steps on all threads:
  *   count       each thread counts the pairs of its part of the segment by bin;
  *   distribute  each thread copies its pairs to where (bin, part) starts, so that
- * within a bin they stand in the order of the index; apply       bins are shared out in
- * groups of about equal work and applied. A segment bounds the work memory, which is
+ *               within a bin they stand in the order of the index;
+ *   apply       bins are shared out in groups of about equal work and applied.
+ *
+ * A segment bounds the work memory, which is
  * kept between calls; a target of 80 MB is walked once for each 4 Mi pairs, which costs
  * a fifth of what the misses would.
  *
@@ -13,7 +15,6 @@
  * cursor for each bin, and where all of them end as the count said, every pair between
  * start and end has been written, once, by the part that it belongs to. The work memory
  * has room for a whole part behind its end, so strays stay inside it.
- * The comments above name the steps; the functions below are those steps in order.
  */
 #include "ops/partition.h"
 
@@ -30,12 +31,15 @@ enum {
     GROUPS = 8
 };
 
+/* Entries of the segment are shared out evenly: part p has [part_first(p),
+ * part_first(p + 1)). */
 static int64_t
 part_first(const ps_partition *work, int64_t part)
 {
     return work->first + (work->last - work->first) * part / work->n_parts;
 }
 
+/* Rows carry the number of their source, single elements the value itself. */
 static bool
 is_rows(const ps_partition *work)
 {
@@ -89,6 +93,8 @@ walk_part(ps_partition *work, int64_t part, bool distributes)
     }
 }
 
+/* cursor[bin] of this part = how many of its pairs fall into each bin. Indices are
+ * checked as their lists are made; nothing has been written yet. */
 static void
 count_part(void *context, int64_t part)
 {
@@ -100,6 +106,8 @@ count_part(void *context, int64_t part)
     }
 }
 
+/* The same lists once more, each pair to its place: cursor[bin] moves on with it, and
+ * must end where the count said (is_complete). */
 static void
 distribute_part(void *context, int64_t part)
 {
@@ -109,6 +117,7 @@ distribute_part(void *context, int64_t part)
     }
 }
 
+/* One for each part and bin. */
 static int64_t
 n_cursors(const ps_partition *work)
 {
@@ -169,7 +178,8 @@ apply_bin(const ps_partition *work, int64_t bin, ps_list_room *room, int64_t *un
     }
 }
 
-/* Group number `group` of all pairs, cut at bins. */
+/* Bins that start in part `group` of all pairs, cut at bins: each bin belongs to one
+ * group, so no two threads write the same element. */
 static void
 apply_group(void *context, int64_t group)
 {
@@ -189,6 +199,10 @@ apply_group(void *context, int64_t group)
     }
 }
 
+/* Count, place, distribute, apply. The first byte that anybody can see is written by
+ * apply, after every pair of the segment has been checked and found in its place;
+ * pairs of earlier segments have been applied by then, which is why a visible target's
+ * index has been checked as a whole before. */
 static ps_status
 run_segment(ps_partition *work)
 {
@@ -202,6 +216,9 @@ run_segment(ps_partition *work)
     return ps_run_chunks(work->run, work->n_groups, apply_group, work);
 }
 
+/* All memory of all segments, in one block: cursors, stops and starts, rooms of lists,
+ * what pairs carry (4 or 8 bytes), offsets within a bin (4 bytes). Behind the pairs
+ * there is room for one more part of a segment. */
 bool
 ps_open_partition(const ps_ready_call *ready, ps_bins bins, ps_partition *work)
 {
@@ -241,6 +258,8 @@ ps_close_partition(ps_partition *work)
     ps_scratch_put(work->block, work->nbytes);
 }
 
+/* Segments one after the other: an element meets its values in the order of the index,
+ * whichever bin and thread it belongs to. */
 ps_status
 ps_run_partition(ps_partition *work)
 {

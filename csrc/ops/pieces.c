@@ -1,7 +1,10 @@
 /* Running a piece of a scatter (contract in pieces.h): block after block of entries,
  * each made into a list, narrowed to what the piece owns, and applied to every outer
  * row.
- * The comments above each function name its part of that loop.
+ *
+ * Order: entries of a block are applied from left to right, blocks one after the other,
+ * and an element belongs to one piece; "first" walks all of that backwards. Indices are
+ * checked when a list is made, before its first pair is applied.
  */
 #include "ops/pieces.h"
 
@@ -33,7 +36,8 @@ ps_whole_piece(const ps_ready_call *ready)
                       .width = ready->split.width};
 }
 
-/* Short rows are items; items of odd sizes are rows of bytes. */
+/* target[offset[i]] = values[source[i]], nbytes each. Short rows are items; items of
+ * odd sizes are rows of bytes. */
 static void
 move_rows(const ps_ready_call *ready, char *target, const ps_list *list,
           const char *values, int64_t value_stride, int64_t nbytes)
@@ -48,7 +52,8 @@ move_rows(const ps_ready_call *ready, char *target, const ps_list *list,
     }
 }
 
-/* Bytes between the stretches of an item belong to someone else. */
+/* The same for rows of `width` items of which only some stretches are written: bytes
+ * between them belong to someone else. */
 static void
 move_spans(const ps_ready_call *ready, char *target, const ps_list *list,
            const char *values, int64_t value_stride, int64_t width)
@@ -63,8 +68,10 @@ move_spans(const ps_ready_call *ready, char *target, const ps_list *list,
     }
 }
 
-/* Moves of rows or of parts of their items; reductions of elements and of rows, of
- * which those of one element are elements. */
+/* target[offset[i]] = target[offset[i]] op values[source[i]] for rows of `width`
+ * elements, from left to right: moves of rows or of parts of their items; reductions
+ * of elements and of rows, of which those of one element are elements. Every offset
+ * has been checked. */
 void
 ps_apply_list(const ps_ready_call *ready, char *target, const ps_list *list,
               const char *values, int64_t value_stride, int64_t width)
@@ -119,6 +126,8 @@ block_entries(const ps_ready_call *ready, const ps_piece *piece, int64_t packed_
     return ps_max(1, ps_min(capacity, PS_LISTEN_BYTES / ps_max(row_nbytes, 1)));
 }
 
+/* Lists for as many entries as a block has, and packed values for as many. Opened by
+ * the caller's thread before any piece runs. */
 bool
 ps_open_piece_room(const ps_ready_call *ready, const ps_piece *piece,
                    ps_piece_room *room)
@@ -143,6 +152,7 @@ ps_open_piece_room(const ps_ready_call *ready, const ps_piece *piece,
     return true;
 }
 
+/* Also what was opened in part. */
 void
 ps_close_piece_room(ps_piece_room *room)
 {
@@ -170,7 +180,7 @@ reverse_list(ps_list *list, int64_t *source_room)
     }
 }
 
-/* Narrow a list to the offsets that the piece owns. */
+/* Narrow a list to the offsets in [low, high) of the piece; their order stays. */
 static void
 keep_owned(const ps_piece *piece, ps_list *list, ps_list_room *owned)
 {
@@ -191,7 +201,8 @@ typedef struct {
     ps_piece_room *room;
 } block;
 
-/* Have signals been heard, after one outer row has been applied? */
+/* Have signals been heard, after one outer row of n entries has been applied? A row
+ * counts for LEAST_BYTES at least. */
 static bool
 is_stopped(const block *at, int64_t n)
 {
@@ -222,7 +233,11 @@ apply_block(const block *at, const ps_list *list)
     return PS_SUCCESS;
 }
 
-/* The checked pass over one block; no list is made. */
+/* target[index[e]] = target[index[e]] op values[e] for n entries from `first` on, each
+ * index read once and checked in a register; no list is made. ps_choose has seen that
+ * the address is plain. An index out of bounds ends the block before it is used:
+ * PS_INDEX_BAD, with entries before it applied, which only a private target, or an
+ * index that another thread has rewritten, ever shows. */
 static ps_status
 run_checked_block(const ps_ready_call *ready, int64_t first, int64_t n, char *packed)
 {
@@ -253,8 +268,9 @@ run_checked_block(const ps_ready_call *ready, int64_t first, int64_t n, char *pa
     return done == n ? PS_SUCCESS : ps_fail(PS_INDEX_BAD);
 }
 
-/* A block of positions of the plan, to every outer row of the piece. No list: kernels
- * read the plan itself. */
+/* Positions [first, first + n) of the plan's order, whole groups, to every outer row
+ * of the piece: rows of a group are reduced in registers, in the order of the index.
+ * No list: kernels read the plan itself, whose rows were checked when it was made. */
 static ps_status
 run_grouped_block(const block *at)
 {
@@ -310,7 +326,8 @@ run_block(const block *at)
 }
 
 /* The next block of a piece, of which room->done entries have been applied: parts of
- * columns come one after the other, each with all entries. */
+ * columns come one after the other, each with all entries; `first` from the last block
+ * to the first. */
 static block
 next_block(const ps_ready_call *ready, const ps_piece *piece, ps_piece_room *room)
 {
@@ -326,6 +343,8 @@ next_block(const ps_ready_call *ready, const ps_piece *piece, ps_piece_room *roo
     return at;
 }
 
+/* Called again where a fork has left a thread behind: it then goes on from room->done,
+ * as if it had never stopped. A failure of any thread ends it at the next block. */
 void
 ps_run_piece(const ps_ready_call *ready, const ps_piece *piece, ps_piece_room *room)
 {

@@ -9,7 +9,7 @@
  *
  * Both sorts are stable, so a row keeps its entries in the order of the index.
  * Loops over rows exist for int32 and int64: `is_wide` is a constant of an inlined
- * function there. The functions are those steps in order, so most need no comments.
+ * function there.
  */
 #include "ops/plan.h"
 
@@ -29,12 +29,15 @@ enum {
 
 #define PLAN_INLINE static inline __attribute__((always_inline))
 
+/* Item i of an array of int32 or int64. */
 PLAN_INLINE int64_t
 at(const bool is_wide, const void *array, int64_t i)
 {
     return is_wide ? ((const int64_t *)array)[i] : ((const int32_t *)array)[i];
 }
 
+/* The same, written; `value` fits, since is_wide was chosen by the largest number of
+ * the plan. */
 PLAN_INLINE void
 put(const bool is_wide, void *array, int64_t i, int64_t value)
 {
@@ -46,13 +49,16 @@ put(const bool is_wide, void *array, int64_t i, int64_t value)
     }
 }
 
-/* Bytes of n items of one of the plan's arrays. */
+/* Bytes of n items of one of the plan's arrays, which all have one width. In range: n
+ * is no more than ps_build_plan has allowed. */
 static int64_t
 nbytes_of(const ps_plan *plan, int64_t n)
 {
     return n * (int64_t)(plan->is_wide ? sizeof(int64_t) : sizeof(int32_t));
 }
 
+/* What __sizeof__ and nbytes show: all arrays, of which `order` and `touched` may be
+ * missing. */
 int64_t
 ps_plan_nbytes(const ps_plan *plan)
 {
@@ -74,6 +80,8 @@ ps_close_plan(ps_plan *plan)
 
 /* ---- rows ---- */
 
+/* row[first + i] = the row of entry i of a block of n, -1 for those that the list
+ * leaves out. */
 PLAN_INLINE void
 store_rows(const bool is_wide, void *row, int64_t first, int64_t n, const ps_list *list)
 {
@@ -103,6 +111,9 @@ holds_negative(const ps_index *index, int64_t first, int64_t n, int64_t *room)
                                                         stride, INT64_MAX) > 0;
 }
 
+/* row[e] for all n entries, n_kept and has_negative. A block is checked in its copy
+ * before it is stored; the first index out of bounds under `raise` ends it, and the
+ * plan is thrown away by the caller. */
 static ps_status
 fill_rows(ps_plan_build *build, ps_run *run)
 {
@@ -137,8 +148,8 @@ fill_rows(ps_plan_build *build, ps_run *run)
 
 /* ---- a look at all rows ---- */
 
-/* Without a branch on rows that are left out, where none is, the compiler makes vector
- * code of the loop. */
+/* is_sorted, min and max of row [n], -1 left out where `drops`. Without a branch on
+ * rows that are left out, where none is, the compiler makes vector code of the loop. */
 PLAN_INLINE void
 look_at_rows(const bool is_wide, const bool drops, ps_plan *plan, ps_run *run)
 {
@@ -161,6 +172,7 @@ look_at_rows(const bool is_wide, const bool drops, ps_plan *plan, ps_run *run)
     plan->max = high;
 }
 
+/* Which of the four loops it is: by width, and by whether rows are left out. */
 static ps_status
 look(ps_plan *plan, ps_run *run)
 {
@@ -251,6 +263,9 @@ place_entries(const bool is_wide, ps_plan *plan, ps_run *run)
     put(is_wide, plan->start, 0, 0);
 }
 
+/* start [size + 1] and, unless entries are in order already, order [n_kept]: entry
+ * numbers grouped by row, in the order of the index within each. Two passes over row,
+ * as in any counting sort. */
 static ps_status
 group_dense(ps_plan *plan, ps_run *run)
 {
@@ -304,6 +319,8 @@ count_distinct(const ps_keyed *sorted, int64_t n, ps_run *run)
     return count;
 }
 
+/* start [n_groups + 1], touched [n_groups] = the row of each group, order [n_kept],
+ * and the largest group, from n_kept pairs (row, entry) in the order of their rows. */
 static ps_status
 store_groups(ps_plan *plan, const ps_keyed *sorted, ps_run *run)
 {
@@ -341,6 +358,8 @@ group_sorted(ps_plan *plan, const ps_keyed *sorted, ps_run *run)
                    : ps_fail(PS_NO_MEMORY);
 }
 
+/* The same arrays where the axis is much longer than the index: groups exist for named
+ * rows alone, so that no memory or time goes to the others. */
 static ps_status
 group_compact(ps_plan *plan, ps_run *run)
 {
@@ -356,6 +375,9 @@ group_compact(ps_plan *plan, ps_run *run)
 
 /* ---- the whole ---- */
 
+/* Rows, look, groups. Entries that are in order and complete are their own order,
+ * which then stays NULL. int32 serves as long as both sizes fit, which halves the
+ * memory that every later call reads. What an error leaves behind the caller closes. */
 ps_status
 ps_build_plan(void *argument, ps_run *run)
 {
@@ -400,6 +422,8 @@ ps_plan_group(const ps_plan *plan, int64_t position)
     return low;
 }
 
+/* Where threads may cut: the start of the group that `position` falls into, or the end
+ * of it if the group began earlier. Both ends of the plan are cuts. */
 int64_t
 ps_plan_cut(const ps_plan *plan, int64_t position)
 {
@@ -411,6 +435,8 @@ ps_plan_cut(const ps_plan *plan, int64_t position)
     return start == position ? start : at(plan->is_wide, plan->start, group + 1);
 }
 
+/* What kernels are given for positions [first, last), a cut each: the group of the
+ * first one is looked up here, the others follow. */
 ps_groups
 ps_plan_groups(const ps_plan *plan, int64_t first, int64_t last, int64_t step)
 {

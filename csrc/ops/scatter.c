@@ -36,6 +36,8 @@ typedef struct {
     int64_t shape[PS_MAX_DIMS], strides[PS_MAX_DIMS], zeros[PS_MAX_DIMS];
 } prefill;
 
+/* The prefill of a call: set, of one identity for all entries, with strides of 0.
+ * Traits are found anew, since a move has others. */
 static void
 make_prefill(const ps_scatter_call *call, prefill *fill)
 {
@@ -56,7 +58,8 @@ make_prefill(const ps_scatter_call *call, prefill *fill)
     fill->call.traits = ps_traits_of(&fill->call);
 }
 
-/* One pass; with `fill`, a prefill before it. All memory is taken before either. */
+/* One pass; with `fill`, a prefill before it. All memory is taken before either, so
+ * that a lack of it leaves the target alone. */
 static ps_status
 run_passes(ps_scatter_call *call, ps_scatter_call *fill, enum ps_way way, ps_run *run)
 {
@@ -96,7 +99,8 @@ run_steps(ps_scatter_call *call, enum ps_way way, ps_run *run)
     return run_passes(call, &fill.call, way, run);
 }
 
-/* One list on the stack, one kernel call. */
+/* target[offset[i]] = target[offset[i]] op values[i]: one list on the stack, one
+ * kernel call. The list is complete, and so checked, before it is applied. */
 static ps_status
 run_short(const ps_scatter_call *call)
 {
@@ -111,6 +115,9 @@ run_short(const ps_scatter_call *call)
     return PS_SUCCESS;
 }
 
+/* The way decides who checks the index (choose.h). A pass that finds a bad one
+ * although all had been checked has met another thread's writing; one that is the
+ * check itself says which is the first. */
 ps_status
 ps_scatter(void *argument, ps_run *run)
 {
@@ -205,8 +212,9 @@ typedef struct {
     int64_t unheard; /* bytes since the last look at signals */
 } value_search;
 
-/* Look at the values of one block that take part, over all outer rows. Where all of
- * them do and lie side by side, they are one stretch. */
+/* Look at the values of one block that take part, over all outer rows; n entries from
+ * `first` on, of which `list` names those. Where all of them do and lie side by side,
+ * they are one stretch. True: found. */
 static bool
 look_at_block(value_search *search, const ps_list *list, int64_t first, int64_t n)
 {
@@ -237,7 +245,8 @@ look_at_block(value_search *search, const ps_list *list, int64_t first, int64_t 
     return false;
 }
 
-/* All entries in the columns at hand. */
+/* All entries in the columns at hand, block by block; the list of a block says which
+ * of its values take part. Nothing is written. */
 static ps_status
 search_columns(value_search *search, ps_list_room *room)
 {
@@ -253,7 +262,9 @@ search_columns(value_search *search, ps_list_room *room)
     return PS_SUCCESS;
 }
 
-/* Look at all values that take part, as `type`, a block at a time. */
+/* Look at all values that take part, as `type`, a block at a time: as many columns as
+ * fit into LOOK_BYTES, then as many entries. Indices are checked first, as the call
+ * itself would, so that its errors come before any warning. */
 static ps_status
 look_at_values(ps_scatter_call *call, ps_run *run, enum ps_dtype type, look_fn look,
                void *found)
@@ -297,6 +308,7 @@ look_at_values(ps_scatter_call *call, ps_run *run, enum ps_dtype type, look_fn l
     return status;
 }
 
+/* The values are looked at as what they are computed in. */
 ps_status
 ps_check_divisors(void *argument, ps_run *run)
 {
@@ -306,6 +318,7 @@ ps_check_divisors(void *argument, ps_run *run)
                           &check->has_zero);
 }
 
+/* As they came: the rounding to the target's type is what may overflow. */
 ps_status
 ps_find_largest(void *argument, ps_run *run)
 {

@@ -8,9 +8,13 @@
  * accumulator is rounded once, an untouched element keeps its bits, and a strange
  * target (byte-swapped, unaligned, a field of records) is never copied whole for ten
  * updates.
- * The file is long since places, slots and rows are of one stage, and of no use to
- * others. Each function is a step of that, in order; the comments say what a step must
- * not do.
+ *
+ *   place   a position that the index can name: linked entry axes, then indexed ones
+ *   slot    a row of the accumulator: dense, the place itself; compact, its rank
+ *   row     accumulators of one slot, side by side in C order of the row axes
+ *
+ * Nothing of the target is written before walk_slots(STORE), which takes no memory and
+ * meets no index: all of both is behind it by then.
  */
 #include "ops/stage.h"
 
@@ -25,6 +29,7 @@
 #include "ops/finish.h"
 #include "ops/group.h"
 #include "ops/identity.h"
+#include "ops/places.h"
 #include "ops/run.h"
 #include "ops/strided.h"
 #include "ops/values.h"
@@ -32,24 +37,13 @@
 enum {
     /* Dense up to this many places per entry: below it loading all is cheaper than
      * ranking the named ones (about 10 ns an entry). */
-    DENSE_PLACES = 4,
-    MAX_PLACE_AXES = 2 * PS_MAX_DIMS
+    DENSE_PLACES = 4
 };
-
-/* The places that an address can name, as a C-ordered array of its own: linked entry
- * axes first, then the indexed axes. */
-typedef struct {
-    int ndim;
-    int64_t shape[MAX_PLACE_AXES];
-    int64_t target_strides[MAX_PLACE_AXES];
-    int64_t step[MAX_PLACE_AXES]; /* in places */
-    int64_t count;
-} places;
 
 typedef struct {
     const ps_scatter_call *call;
     ps_run *run;
-    places places;
+    ps_places places;
     enum ps_dtype type; /* of the accumulator */
     int64_t size;       /* of one accumulator */
     int64_t row_count;  /* accumulators of one place */
@@ -62,64 +56,13 @@ typedef struct {
     int64_t unheard;    /* bytes of rows since the last look at signals */
 } stage;
 
-/* ---- places ---- */
-
-/* False when the number of places does not fit in 64 bits. */
-static bool
-add_place_axis(places *all, int64_t length, int64_t target_stride)
-{
-    all->shape[all->ndim] = length;
-    all->target_strides[all->ndim] = target_stride;
-    all->ndim++;
-    return ps_multiply(all->count, length, &all->count);
-}
-
-static ps_status
-find_places(const ps_address *address, places *all)
-{
-    bool fits = true;
-    all->ndim = 0;
-    all->count = 1;
-    for (int i = 0; i < address->ndim; i++) {
-        if (address->link[i] != 0) {
-            fits = fits && add_place_axis(all, address->shape[i], address->link[i]);
-        }
-    }
-    for (int m = 0; m < address->n_index; m++) {
-        const ps_index *const index = &address->index[m];
-        fits = fits && add_place_axis(all, index->size, index->step);
-    }
-    int64_t step = 1;
-    for (int i = all->ndim - 1; fits && i >= 0; i--) {
-        all->step[i] = step;
-        step *= all->shape[i];
-    }
-    return fits ? PS_SUCCESS : ps_fail(PS_TOO_LARGE);
-}
-
-/* The same address with places, `scale` bytes each, instead of target bytes. */
-static void
-address_of_places(const ps_address *address, const places *all, int64_t scale,
-                  ps_address *result, int64_t *link, ps_index *index)
-{
-    int axis = 0;
-    *result = *address;
-    for (int i = 0; i < address->ndim; i++) {
-        link[i] = address->link[i] != 0 ? all->step[axis++] * scale : 0;
-    }
-    for (int m = 0; m < address->n_index; m++) {
-        index[m] = address->index[m];
-        index[m].step = all->step[axis++] * scale;
-    }
-    result->link = link;
-    result->index = index;
-}
-
 /* ---- which slots, and what arrives there ---- */
 
 typedef void (*list_fn)(stage *work, const ps_list *list, int64_t first);
 
-/* Call fn with every list of places of the call. */
+/* Call fn with every list of places of the call, in order of the entries: source
+ * number s of a list is entry first + s. The lists are checked as they are made;
+ * nothing is written but what fn notes in memory of the stage. */
 static ps_status
 walk_places(stage *work, list_fn fn)
 {
@@ -134,7 +77,7 @@ walk_places(stage *work, list_fn fn)
         ps_scratch_put(index, n_index * (int64_t)sizeof(ps_index));
         return status;
     }
-    address_of_places(address, &work->places, 1, &of_places, link, index);
+    ps_address_of_places(address, &work->places, 1, &of_places, link, index);
     status = PS_SUCCESS;
     int64_t unheard = 0;
     for (int64_t first = 0; first < address->n && status.code == PS_OK;
@@ -163,7 +106,8 @@ note_keys(stage *work, const ps_list *list, int64_t first)
     }
 }
 
-/* For dense slots: where something arrives, and how often. */
+/* For dense slots: where something arrives, and how often. Offsets of the list are
+ * places of one byte each. */
 static void
 note_touched(stage *work, const ps_list *list, int64_t first)
 {
@@ -178,6 +122,8 @@ note_touched(stage *work, const ps_list *list, int64_t first)
     }
 }
 
+/* key[e] = the rank of the place of entry e among those that are named, -1 for none;
+ * place[slot] the other way. Both [n], taken here, given back by close_slots. */
 static ps_status
 rank_places(stage *work)
 {
@@ -194,7 +140,8 @@ rank_places(stage *work)
                         work->run);
 }
 
-/* How often something arrives at each of the compact slots. */
+/* arrivals[slot] = how many of the n entries have the key `slot`, for compact slots;
+ * dense ones are counted as they are noted. */
 static ps_status
 count_arrivals(stage *work)
 {
@@ -209,7 +156,9 @@ count_arrivals(stage *work)
     return ps_run_status(work->run);
 }
 
-/* All memory of the stage, and which slots are touched. Nothing visible is written. */
+/* All memory of the stage: rows, arrivals, and which slots are touched. Nothing
+ * visible is written. Dense as long as loading every place is cheaper than ranking the
+ * named ones. */
 static ps_status
 open_slots(stage *work)
 {
@@ -246,6 +195,7 @@ open_slots(stage *work)
     return work->rows != NULL ? PS_SUCCESS : ps_fail(PS_NO_MEMORY);
 }
 
+/* Whatever has been taken; sizes are those by which it was. */
 static void
 close_slots(stage *work)
 {
@@ -279,7 +229,8 @@ walk_stretch(stage *work, char *target, int64_t stride, char *row, int64_t n,
     return true;
 }
 
-/* The same for a whole row. */
+/* The same for a whole row, run by run along the last of the row axes; an element
+ * where there are none. */
 static bool
 walk_row(stage *work, char *target, char *row, stretch_fn fn)
 {
@@ -298,6 +249,7 @@ walk_row(stage *work, char *target, char *row, stretch_fn fn)
     return true;
 }
 
+/* row[i] = target[i], cast: what arrives is combined with it. */
 static void
 load_stretch(const stage *work, char *target, int64_t stride, char *row, int64_t n)
 {
@@ -306,6 +258,7 @@ load_stretch(const stage *work, char *target, int64_t stride, char *row, int64_t
                stride, n);
 }
 
+/* row[i] = the identity of what kernels apply: the old value takes no part. */
 static void
 fill_stretch(const stage *work, char *target, int64_t stride, char *row, int64_t n)
 {
@@ -331,6 +284,8 @@ pack_sums(enum ps_dtype type, char *row, int64_t n)
     }
 }
 
+/* target[i] = row[i], rounded once: the only write that anybody can see. Pairs give
+ * their sums, completed by finish_row. */
 static void
 store_stretch(const stage *work, char *target, int64_t stride, char *row, int64_t n)
 {
@@ -360,7 +315,9 @@ complete_sums(enum ps_dtype type, char *row, int64_t n)
     }
 }
 
-/* Sums become results. False: give up. */
+/* Sums of a slot become results: what compensation kept is added, means are divided by
+ * the number of arrivals, and by one more where the old value counts. False: give up.
+ */
 static bool
 finish_row(stage *work, int64_t slot, char *row)
 {
@@ -391,10 +348,13 @@ enum phase {
     STORE
 };
 
+/* LOAD: row[slot] from its place in the target, or the identity; STORE: finished, and
+ * back. In the order of slots, so that the target is walked upwards. Slots at which
+ * nothing arrives are left alone in both: they keep their bits. */
 static ps_status
 walk_slots(stage *work, enum phase phase)
 {
-    const places *const all = &work->places;
+    const ps_places *const all = &work->places;
     const int64_t nbytes = work->row_count * work->size;
     const stretch_fn load = work->call->include_self ? load_stretch : fill_stretch;
     for (int64_t slot = 0; slot < work->n_slots; slot++) {
@@ -419,8 +379,10 @@ walk_slots(stage *work, enum phase phase)
 
 /* ---- the call on the accumulator ---- */
 
-/* The op itself, on the rows of the slots: the call as it came, but for a target and
- * indices of our own. The arrays of row axes are copied, since running merges them. */
+/* row[slot of e] = row[slot of e] op value[e]: the call as it came, but for a target
+ * and indices of our own, by all algorithms and threads. Compact slots are an index of
+ * keys of which -1 is dropped; dense ones the old index with other steps. The arrays
+ * of row axes are copied, since running merges them. */
 static ps_status
 run_on_rows(stage *work)
 {
@@ -436,7 +398,8 @@ run_on_rows(stage *work)
         return ps_fail(PS_NO_MEMORY);
     }
     if (work->key == NULL) {
-        address_of_places(address, &work->places, nbytes, &staged.address, link, index);
+        ps_address_of_places(address, &work->places, nbytes, &staged.address, link,
+                             index);
     }
     else {
         int64_t stride = sizeof(int64_t);
@@ -515,7 +478,7 @@ view_as_parts(ps_scatter_call *call, int64_t *shape, int64_t *target_strides,
 static ps_status
 run_slots(stage *work)
 {
-    PS_TRY(find_places(&work->call->address, &work->places));
+    PS_TRY(ps_find_places(&work->call->address, &work->places));
     PS_TRY(open_slots(work));
     PS_TRY(walk_slots(work, LOAD));
     PS_TRY(run_on_rows(work));
@@ -523,6 +486,8 @@ run_slots(stage *work)
     return walk_slots(work, STORE);
 }
 
+/* Complex sums that are compensated become pairs of real ones first, since what is
+ * lost is lost part by part. */
 ps_status
 ps_run_stage(const ps_scatter_call *call, ps_run *run)
 {

@@ -6,13 +6,14 @@
 
 #include <string.h>
 
-/* Reversed axes lie in the same order as plain ones. */
+/* Of a stride: reversed axes lie in the same order as plain ones. */
 static int64_t
 magnitude(int64_t stride)
 {
     return stride < 0 ? -stride : stride;
 }
 
+/* For any array that runs beside the axes. */
 static void
 swap(int64_t *array, int i, int k)
 {
@@ -21,7 +22,8 @@ swap(int64_t *array, int i, int k)
     array[k] = item;
 }
 
-/* An insertion sort: stable, and nothing to do for C order. */
+/* An insertion sort: stable, and nothing to do for C order, which is what comes. Ties
+ * keep their order, so that axes of stride 0 stay where they are. */
 void
 ps_order_axes(int ndim, int64_t *shape, int64_t *const *strides, int n)
 {
@@ -52,7 +54,9 @@ ps_even_run(int ndim, const int64_t *shape, const int64_t *strides, int64_t *str
     return run;
 }
 
-/* A shape of more axes pushes those that are there to the back. */
+/* A shape of more axes pushes those that are there to the back. Then length by length
+ * from the last: 1 gives way, and lengths that are neither 1 nor equal do not go
+ * together. A length of 0 is one like any other. */
 bool
 ps_broadcast_shapes(int *ndim, int64_t *shape, int own_ndim, const int64_t *own_shape)
 {
@@ -96,6 +100,9 @@ ps_broadcast_strides(int ndim, const int64_t *shape, int own_ndim,
     return fits;
 }
 
+/* The same as walking there, without coordinates: the element's number is divided by
+ * one length after the other, from the innermost axis, and axis 0 takes what is left,
+ * so that it is never divided by. */
 int64_t
 ps_offset_of(int ndim, const int64_t *shape, const int64_t *strides, int64_t number)
 {

@@ -18,7 +18,8 @@ enum {
     PIECE_BYTES = PIECE * 16
 };
 
-/* Five sizes cover every number type; records and strings take the way of rows. */
+/* Five sizes cover every number type, and are those for which kernels of moves are
+ * stamped; records and strings take the way of rows, -1. */
 int
 ps_size_of(int64_t itemsize)
 {
@@ -38,7 +39,8 @@ ps_size_of(int64_t itemsize)
     }
 }
 
-/* Complex numbers and pairs are two of a real type. */
+/* Complex numbers and pairs are two of a real type; every other type is its own part.
+ */
 static enum ps_dtype
 part_of(enum ps_dtype type)
 {
@@ -54,7 +56,8 @@ part_of(enum ps_dtype type)
     }
 }
 
-/* The types between which a kernel casts: the table says so itself. */
+/* The types between which a kernel casts: the table says so itself, and is the same on
+ * every level. */
 static bool
 is_real(enum ps_dtype type)
 {
@@ -62,19 +65,24 @@ is_real(enum ps_dtype type)
            ps_kernels_of(PS_LEVEL_baseline)->cast[type][PS_f64] != NULL;
 }
 
+/* Two numbers of one type side by side. */
 static bool
 is_complex(enum ps_dtype type)
 {
     return type == PS_c64 || type == PS_c128;
 }
 
+/* A sum and what rounding has taken from it, as compensated sums are kept; no array
+ * holds such items. */
 static bool
 is_pair(enum ps_dtype type)
 {
     return type == PS_k32 || type == PS_k64;
 }
 
-/* Complex from real is left to NumPy: it is rare and would need kernels of its own. */
+/* Between real types, and between complex ones. Complex from real is left to NumPy: it
+ * is rare and would need kernels of its own. Pairs are made here alone, of what they
+ * sum. */
 bool
 ps_can_convert(enum ps_dtype from, enum ps_dtype to)
 {
@@ -85,8 +93,9 @@ ps_can_convert(enum ps_dtype from, enum ps_dtype to)
            (is_complex(from) && is_complex(to));
 }
 
-/* Strided bytes, as they are or reversed in units: complex numbers are reversed by
- * part. */
+/* to[i] = from[i], n items that are `to_stride` and `from_stride` bytes apart: bytes
+ * as they are, or reversed in units, complex numbers by part. Any size; those that no
+ * kernel has are copied one by one. */
 static void
 move_items(char *to, int64_t to_stride, const char *from, int64_t from_stride,
            int64_t itemsize, int n_parts, bool swaps, int64_t n)
@@ -110,13 +119,16 @@ move_items(char *to, int64_t to_stride, const char *from, int64_t from_stride,
     }
 }
 
+/* Numbers in an item, each of which has its bytes reversed for itself. */
 static int
 parts_of(enum ps_dtype type)
 {
     return is_complex(type) ? 2 : 1;
 }
 
-/* One part of every item: from part to part, through a native piece where needed. */
+/* to[i] = from[i] for one part of n items that lie `to_stride` and `stride` bytes
+ * apart: through a native piece where bytes are reversed, and a contiguous one, since
+ * the cast kernels write contiguously. `from` may overlap `to` only item for item. */
 static void
 convert_part(enum ps_dtype to_type, char *to, int64_t to_stride,
              enum ps_dtype from_type, bool swapped, const char *from, int64_t stride,
@@ -143,7 +155,8 @@ convert_part(enum ps_dtype to_type, char *to, int64_t to_stride,
 }
 
 /* Same type: bytes. Real types: one kernel. Complex numbers and pairs: part by part.
- * Booleans always pass through a kernel, which makes every true value 1. */
+ * Booleans always pass through a kernel, which makes every true value 1.
+ * ps_can_convert has said yes. */
 void
 ps_convert(enum ps_dtype to_type, char *to, enum ps_dtype from_type, int64_t itemsize,
            bool swapped, const char *from, int64_t stride, int64_t n)
@@ -170,7 +183,7 @@ ps_convert(enum ps_dtype to_type, char *to, enum ps_dtype from_type, int64_t ite
 }
 
 /* The cast goes through a small contiguous piece, since cast kernels write
- * contiguously and targets are strided. */
+ * contiguously and targets are strided. Rounding is that of the cast kernels, once. */
 void
 ps_store(enum ps_dtype to_type, int64_t itemsize, bool swapped, char *to,
          int64_t stride, enum ps_dtype from_type, const char *from, int64_t n)
@@ -191,7 +204,9 @@ ps_store(enum ps_dtype to_type, int64_t itemsize, bool swapped, char *to,
     }
 }
 
-/* Longer widths mean fewer kernel calls, so axes are merged first. */
+/* Longer widths mean fewer kernel calls, so axes are merged first. Rows of a gather
+ * are as wide as source and output allow, those of a scatter as the target does: its
+ * values are packed where they do not lie so. */
 ps_row_split
 ps_split_rows(ps_rows *rows, int64_t itemsize, bool in_values)
 {
@@ -212,6 +227,7 @@ ps_split_rows(ps_rows *rows, int64_t itemsize, bool in_values)
     return split;
 }
 
+/* Outer rows are numbered in C order of the row axes before the width. */
 void
 ps_outer_offsets(const ps_rows *rows, const ps_row_split *split, int64_t outer,
                  int64_t *target, int64_t *value)
@@ -222,7 +238,8 @@ ps_outer_offsets(const ps_rows *rows, const ps_row_split *split, int64_t outer,
     *value = ps_walk_offset(&at, rows->value_strides);
 }
 
-/* Are the inner axes of a row contiguous in the values as well? */
+/* Are the inner axes of a row contiguous in the values as well? Then a row is read
+ * where it lies. */
 static bool
 has_contiguous_rows(const ps_rows *rows, const ps_row_split *split, int64_t itemsize)
 {
@@ -236,7 +253,7 @@ has_contiguous_rows(const ps_rows *rows, const ps_row_split *split, int64_t item
     return true;
 }
 
-/* Of an element as kernels want it. */
+/* Bytes of an element as kernels want it; what is only moved keeps its size. */
 static int64_t
 packed_size(const ps_value_source *source)
 {
@@ -244,8 +261,9 @@ packed_size(const ps_value_source *source)
                                   : ps_dtype_size[source->type];
 }
 
-/* Packing costs a pass over the block; everything that kernels can read is left alone.
- */
+/* Packing costs a pass over the block; everything that kernels can read is left alone:
+ * the right type (booleans never, whose bytes may be anything), native, aligned, rows
+ * contiguous, and one stride from entry to entry. */
 ps_value_source
 ps_value_source_of(const ps_address *address, const ps_rows *rows,
                    const ps_values *values, ps_row_split split, enum ps_dtype type)
@@ -271,6 +289,8 @@ ps_value_source_of(const ps_address *address, const ps_rows *rows,
     return source;
 }
 
+/* A part of the columns packs a narrower row; values that lie good are read `column`
+ * items further on. The source itself stays what it is: pieces share it. */
 ps_value_source
 ps_narrow_values(const ps_value_source *source, int64_t column, int64_t width)
 {
@@ -283,6 +303,8 @@ ps_narrow_values(const ps_value_source *source, int64_t column, int64_t width)
     return part;
 }
 
+/* One row stands for all where values do not depend on the entry; the product fits,
+ * since callers keep n to a block. */
 int64_t
 ps_packed_nbytes(const ps_value_source *source, int64_t n)
 {
@@ -291,7 +313,9 @@ ps_packed_nbytes(const ps_value_source *source, int64_t n)
                    : 0;
 }
 
-/* Pack the columns of one row, run by run along the last of its inner axes. */
+/* to[c] = values[row, column + c] as `type`, c < width, run by run along the last of
+ * the inner axes, of which there is at least one where rows are wider than an element.
+ */
 static void
 pack_row(const ps_value_source *source, const char *row, char *to)
 {
@@ -315,8 +339,8 @@ pack_row(const ps_value_source *source, const char *row, char *to)
     }
 }
 
-/* Pack the values of n entries, run by run along the innermost entry axis: single
- * elements a run at a time, rows one by one. */
+/* buffer[e] = the row of entry first + e, n of them, run by run along the innermost
+ * entry axis: single elements a run at a time, rows one by one. */
 static void
 pack_block(const ps_value_source *source, int64_t first, int64_t n,
            int64_t value_offset, char *buffer)
@@ -385,8 +409,8 @@ pack_listed(const ps_value_source *source, int64_t first, int64_t n,
     }
 }
 
-/* Values that do not depend on the entry are packed as the one row that they are.
- * Weights are the last step: each product is rounded once, in the type of the sums. */
+/* Values that do not depend on the entry are packed as the one row that they are: entry
+ * 0 stands for all. Weights are the last step: each product is rounded once, in the type of the sums. */
 const char *
 ps_block_values(const ps_value_source *source, int64_t first, int64_t n,
                 int64_t value_offset, char *buffer)
