@@ -10,9 +10,6 @@
  * of the smaller to the larger part of the divisor scales both;
  *   - complex order is lexicographic with NaN in either part as the extreme, as
  * NumPy's.
- * The file is long because it holds all kinds of element type side by side; its
- * comments stand above the functions that fix an edge, the others are their own
- * formula.
  */
 #if KIND_IS(FLOAT) || KIND_IS(LONG)
 
@@ -59,6 +56,7 @@ OF_TYPE(higher_equal)(T a, T b)
 
 #endif
 
+/* NaN where either is; of equal numbers the lower sign. */
 TEMPLATE_INLINE T
 OF_TYPE(least)(T a, T b)
 {
@@ -67,6 +65,7 @@ OF_TYPE(least)(T a, T b)
     return a != a ? a : result;
 }
 
+/* The same upwards. */
 TEMPLATE_INLINE T
 OF_TYPE(greatest)(T a, T b)
 {
@@ -75,6 +74,7 @@ OF_TYPE(greatest)(T a, T b)
     return a != a ? a : result;
 }
 
+/* The other one where one is NaN; NaN only of two. */
 TEMPLATE_INLINE T
 OF_TYPE(least_number)(T a, T b)
 {
@@ -83,6 +83,7 @@ OF_TYPE(least_number)(T a, T b)
     return b != b ? a : result;
 }
 
+/* The same upwards. */
 TEMPLATE_INLINE T
 OF_TYPE(greatest_number)(T a, T b)
 {
@@ -159,6 +160,7 @@ OF_TYPE(floor_quotient)(T a, T b)
 #endif
 #if KIND_IS(COMPLEX)
 
+/* Part by part. */
 TEMPLATE_INLINE T
 OF_TYPE(plus)(T a, T b)
 {
@@ -191,6 +193,7 @@ OF_TYPE(negated)(REAL x)
     return x;
 }
 
+/* No fused product, whatever the level. */
 TEMPLATE_INLINE T
 OF_TYPE(times)(T a, T b)
 {
@@ -198,6 +201,7 @@ OF_TYPE(times)(T a, T b)
     return (T){a.re * b.re + a.im * negated_im, a.re * b.im + a.im * b.re};
 }
 
+/* By the larger part of the divisor, so that no square overflows. */
 TEMPLATE_INLINE T
 OF_TYPE(over)(T a, T b)
 {
@@ -217,6 +221,7 @@ OF_TYPE(over)(T a, T b)
     return (T){(a.re * ratio + a.im) * scale, (a.im * ratio + negated_re) * scale};
 }
 
+/* In either part. */
 TEMPLATE_INLINE bool
 OF_TYPE(has_nan)(T a)
 {
@@ -231,18 +236,21 @@ OF_TYPE(precedes)(T a, T b)
            (a.re == b.re && a.im <= b.im);
 }
 
+/* NaN in either part comes before every number. */
 TEMPLATE_INLINE T
 OF_TYPE(first_of)(T a, T b)
 {
     return OF_TYPE(has_nan)(a) || OF_TYPE(precedes)(a, b) ? a : b;
 }
 
+/* The same upwards. */
 TEMPLATE_INLINE T
 OF_TYPE(last_of)(T a, T b)
 {
     return OF_TYPE(has_nan)(a) || OF_TYPE(precedes)(b, a) ? a : b;
 }
 
+/* NaN loses. */
 TEMPLATE_INLINE T
 OF_TYPE(first_number)(T a, T b)
 {
@@ -258,6 +266,7 @@ OF_TYPE(last_number)(T a, T b)
 #endif
 #if KIND_IS(TIME)
 
+/* The fewer ticks; NaT wins. */
 TEMPLATE_INLINE T
 OF_TYPE(earliest)(T a, T b)
 {
@@ -272,6 +281,7 @@ OF_TYPE(latest)(T a, T b)
     return keep ? a : b;
 }
 
+/* NaT loses. */
 TEMPLATE_INLINE T
 OF_TYPE(earliest_time)(T a, T b)
 {
@@ -286,6 +296,7 @@ OF_TYPE(latest_time)(T a, T b)
     return (T){a.ticks > b.ticks ? a.ticks : b.ticks};
 }
 
+/* NaT stays NaT. */
 TEMPLATE_INLINE T
 OF_TYPE(time_plus)(T a, T b)
 {
@@ -313,6 +324,7 @@ OF_TYPE(pair_plus)(T a, T b)
     return (T){sum, a.rest + lost};
 }
 
+/* The same of the negative; what is kept is signed. */
 TEMPLATE_INLINE T
 OF_TYPE(pair_minus)(T a, T b)
 {

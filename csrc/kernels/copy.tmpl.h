@@ -1,8 +1,8 @@
 /* Strided copies by item size, as they are or with their bytes reversed. T is an
  * unaligned move type. Machinery of packing values and storing results.
- * Two short functions need no more comments.
  */
 
+/* One item, last byte first. */
 TEMPLATE_INLINE T
 OF_TYPE(reversed)(T value)
 {
@@ -17,7 +17,9 @@ OF_TYPE(reversed)(T value)
     return value;
 }
 
-/* to[i] = from[i]; the stretches do not overlap, or are the same. */
+/* to[i] = from[i], n items that are `to_stride` and `from_stride` bytes apart, anywhere
+ * in memory. The stretches do not overlap, or are the same. Item by item in order; side
+ * by side on both sides it is one memmove. */
 TEMPLATE_INLINE void
 OF_TYPE(copy)(const bool swaps, char *to, int64_t to_stride, const char *from,
               int64_t from_stride, int64_t n)

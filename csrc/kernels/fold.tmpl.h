@@ -6,7 +6,7 @@
  * last three steps of the tree are shared by all of them, which a segment of four
  * elements spends most of its time in (8 ns instead of 20 on Zen 1). Everything else
  * takes the same steps one by one. Contract: 1 <= n <= 4,096 contiguous aligned
- * elements. The functions have few comments: each is one of these steps.
+ * elements.
  */
 
 #if KIND_IS(COMPLEX)
@@ -81,6 +81,8 @@ enum {
     OF_TYPE(VECTORS) = FOLD_LANES / OF_TYPE(PER_VECTOR)
 };
 
+/* Lane by lane; `op` is add or mul, a constant of the caller: one instruction, or two
+ * on the baseline. */
 TEMPLATE_INLINE VECTOR
 OF_TYPE(join)(const enum ps_op op, VECTOR a, VECTOR b)
 {
@@ -204,7 +206,8 @@ OF_TYPE(fold_group)(const enum ps_op op, T *to, const T *value, const int64_t *s
     return true;
 }
 
-/* One block by vectors, for add and mul. */
+/* One block by vectors, for add and mul: sixteen lanes, whatever the width of a vector,
+ * so that all levels add the same numbers in the same order. */
 TEMPLATE_INLINE T
 OF_TYPE(fold_lanes)(const enum ps_op op, const T *value, int64_t n, const T neutral,
                     int64_t readable)
@@ -227,7 +230,9 @@ OF_TYPE(fold_lanes)(const enum ps_op op, const T *value, int64_t n, const T neut
 }
 #endif
 
-/* One block of a segment; `readable` elements follow `value` in memory. */
+/* One block of a segment: n elements at `value`, of which `readable` may be read:
+ * behind the last of them, whatever is read is thrown away. Kinds whose order does not
+ * show are folded in the shape that is fastest. */
 TEMPLATE_INLINE T
 OF_TYPE(fold)(const enum ps_op op, const T *value, int64_t n, const T neutral,
               int64_t readable)

@@ -3,9 +3,10 @@
  * Both are stored types: arithmetic happens in f32 and one rounding to nearest, ties to
  * even, leads back. f64 goes through an f32 rounded to odd, which makes the second
  * rounding the only one that shows (Boldo and Melquiond 2008).
- * The comments above each pair of functions say how; the lines are bit arithmetic.
  */
 
+/* The bits of a number, and the number of some bits: memcpy is the one way that C has
+ * for it. */
 TEMPLATE_INLINE u32
 bits_of_f32(f32 value)
 {

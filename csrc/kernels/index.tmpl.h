@@ -5,7 +5,6 @@
  * to a row number in [0, size) or -1, and counts what is out of bounds again, in the
  * copy: what the other kernels see has been checked after it left memory that another
  * thread may rewrite. Needs T, an integer type.
- * Contracts stand in the comments above each kernel; the loops inside need none.
  */
 
 /* One index: a load that no other load can replace, from any address. */

@@ -2,9 +2,11 @@
  * strided and may lie anywhere. Rounds to nearest once; integers wrap; a float that no
  * integer fits becomes what x86 makes of it. Which casts a call may ask for is decided
  * above, by NumPy's casting rules.
- * One case for each type, all alike: few comments.
  */
 
+/* One item of `type`, a constant of the caller, at any address: integers and booleans
+ * by way of 64 bits, floats by way of f64, which holds all of them; whatever byte a
+ * boolean is, it counts as 0 or 1. */
 TEMPLATE_INLINE T
 OF_TYPE(load_as)(const enum ps_dtype type, const char *address)
 {
@@ -51,6 +53,8 @@ OF_TYPE(load_as)(const enum ps_dtype type, const char *address)
 #undef LOAD_INT
 }
 
+/* to[i] = (T)from[i] for n items of `type`, in order; side by side the compiler makes
+ * vector code of them. Every item is read and written once. */
 TEMPLATE_INLINE void
 OF_TYPE(cast)(const enum ps_dtype type, char *restrict to, const char *restrict from,
               int64_t n, int64_t from_stride)

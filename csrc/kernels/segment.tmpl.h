@@ -11,9 +11,12 @@
  * Contract: ps_segments (kernels.h) says which rows belong to which output, all of them
  * in bounds; values and out are aligned for T; out is contiguous and disjoint from
  * everything. Moves the values once and the outputs once.
- * The comments stand above the functions, which are few steps each.
  */
 
+/* out[s] = the tree of value[start[s]] ... value[stop[s] - 1], or `empty`. Blocks of a
+ * segment are added in order; where the call goes on from another one, what out[0]
+ * holds is the left side. Limits are in bounds: ops/segment.c has checked its copy of
+ * them. */
 TEMPLATE_INLINE void
 OF_TYPE(segment)(const enum ps_op op, char *restrict out, const char *restrict values,
                  const ps_segments *segments)
@@ -149,6 +152,8 @@ OF_TYPE(fold_rows)(const enum ps_op op, T *restrict to, const char *restrict val
     }
 }
 
+/* out[s][j] = value[start[s]][j] op ... in order, rows of `width`; columns that fit
+ * into registers are kept there from the first row to the last. */
 TEMPLATE_INLINE void
 OF_TYPE(segment_rows)(const enum ps_op op, char *restrict out,
                       const char *restrict values, const ps_segments *segments)

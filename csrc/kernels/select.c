@@ -2,7 +2,6 @@
  * process-wide choices, set at import and by tests. Both are atomic and read once a
  * call, so a test that switches them never mixes tables within a kernel; results do not
  * depend on either, which is what those tests show.
- * Four lines of code a function: the comments say what is not in them.
  */
 #include <stdatomic.h>
 #include <stddef.h>

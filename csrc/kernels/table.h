@@ -1,7 +1,7 @@
 /* The cells of one level's table, inside the braces of its initialiser: the names that
  * instances.h has stamped, the grids of other units, or what a level puts in their
  * place (vbmi2.h). A file of its own, so that a level may make a second table from the
- * same kernels. Rows need no comments: the contracts stand above the templates. */
+ * same kernels. The contracts stand above the templates. */
 /* clang-format off */
     .scan = {PS_FOR_EACH_INDEX(INDEX_CELL, scan)},
     .rows = {PS_FOR_EACH_INDEX(INDEX_CELL, rows)},
