@@ -64,13 +64,13 @@ coverage: $(STAMP)
 
 format: $(STAMP)
 	$(BIN)/clang-format -i $(FORMATTED)
-	$(BIN)/ruff format --quiet pyscatter tests benchmarks setup.py
-	$(BIN)/ruff check --quiet --fix pyscatter tests benchmarks setup.py
+	$(BIN)/ruff format --quiet pyscatter tests benchmarks examples setup.py
+	$(BIN)/ruff check --quiet --fix pyscatter tests benchmarks examples setup.py
 
 lint: $(STAMP)
 	$(BIN)/clang-format --dry-run --Werror $(FORMATTED)
-	$(BIN)/ruff format --quiet --check pyscatter tests benchmarks setup.py
-	$(BIN)/ruff check --quiet pyscatter tests benchmarks setup.py
+	$(BIN)/ruff format --quiet --check pyscatter tests benchmarks examples setup.py
+	$(BIN)/ruff check --quiet pyscatter tests benchmarks examples setup.py
 
 clean:
 	rm -rf build pyscatter/*.so

@@ -260,6 +260,11 @@ def options():
         yield case(f"{op} of floats", "TypeError", *call, op=op, out=a)
     ints = np.arange(5)
     yield case("div of ints", "TypeError", ps.scatter_where, ints, mask, 1, op="div")
+
+
+def counts_of_arguments():
+    """More or fewer arguments than a function takes."""
+    a, mask = target(), np.ones(5, bool)
     for function, most in ((ps.where, 3), (ps.scatter_where, 3), (ps.gather_where, 3)):
         for count in (0, 1, most + 1, 9):
             args = [mask] * count
@@ -484,6 +489,7 @@ GROUPS = {
     "mask value shapes": value_shapes,
     "mask values": values,
     "mask options": options,
+    "mask arguments": counts_of_arguments,
     "mask sizes": sizes,
     "mask axes": axes,
     "mask huge": huge,
