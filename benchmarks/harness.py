@@ -193,7 +193,7 @@ def print_record(record):
 
 def kernel_rows(family):
     """The (op, dtype) pairs of a family in kernels(), whatever their CPU level."""
-    rows = ((op, dtype) for f, op, dtype, _ in ps._core.kernels() if f == family)
+    rows = ((op, dtype) for f, op, dtype, *_ in ps._core.kernels() if f == family)
     return list(dict.fromkeys(rows))
 
 

@@ -66,26 +66,27 @@ enum ps_kind {
 /* clang-format off */
 
 /* Types with kernels of their own. `arith` is where integer arithmetic happens:
- * unsigned and at least 32 bits wide, so that it wraps and never traps.
- *  name  arith     kind */
-#define PS_FOR_EACH_DTYPE(X, ...)              \
-    X(b1,   uint32_t, BOOL,    __VA_ARGS__)    \
-    X(i8,   uint32_t, INT,     __VA_ARGS__)    \
-    X(u8,   uint32_t, INT,     __VA_ARGS__)    \
-    X(i16,  uint32_t, INT,     __VA_ARGS__)    \
-    X(u16,  uint32_t, INT,     __VA_ARGS__)    \
-    X(i32,  uint32_t, INT,     __VA_ARGS__)    \
-    X(u32,  uint32_t, INT,     __VA_ARGS__)    \
-    X(i64,  uint64_t, INT,     __VA_ARGS__)    \
-    X(u64,  uint64_t, INT,     __VA_ARGS__)    \
-    X(f32,  f32,      FLOAT,   __VA_ARGS__)    \
-    X(f64,  f64,      FLOAT,   __VA_ARGS__)    \
-    X(f80,  f80,      LONG,    __VA_ARGS__)    \
-    X(c64,  c64,      COMPLEX, __VA_ARGS__)    \
-    X(c128, c128,     COMPLEX, __VA_ARGS__)    \
-    X(t64,  t64,      TIME,    __VA_ARGS__)    \
-    X(k32,  k32,      PAIR,    __VA_ARGS__)    \
-    X(k64,  k64,      PAIR,    __VA_ARGS__)
+ * unsigned and at least 32 bits wide, so that it wraps and never traps. `unsign` is the
+ * type whose kernels serve where a sign plays no part.
+ *  name  arith     kind     unsign */
+#define PS_FOR_EACH_DTYPE(X, ...)                   \
+    X(b1,   uint32_t, BOOL,    b1,   __VA_ARGS__)   \
+    X(i8,   uint32_t, INT,     u8,   __VA_ARGS__)   \
+    X(u8,   uint32_t, INT,     u8,   __VA_ARGS__)   \
+    X(i16,  uint32_t, INT,     u16,  __VA_ARGS__)   \
+    X(u16,  uint32_t, INT,     u16,  __VA_ARGS__)   \
+    X(i32,  uint32_t, INT,     u32,  __VA_ARGS__)   \
+    X(u32,  uint32_t, INT,     u32,  __VA_ARGS__)   \
+    X(i64,  uint64_t, INT,     u64,  __VA_ARGS__)   \
+    X(u64,  uint64_t, INT,     u64,  __VA_ARGS__)   \
+    X(f32,  f32,      FLOAT,   f32,  __VA_ARGS__)   \
+    X(f64,  f64,      FLOAT,   f64,  __VA_ARGS__)   \
+    X(f80,  f80,      LONG,    f80,  __VA_ARGS__)   \
+    X(c64,  c64,      COMPLEX, c64,  __VA_ARGS__)   \
+    X(c128, c128,     COMPLEX, c128, __VA_ARGS__)   \
+    X(t64,  t64,      TIME,    t64,  __VA_ARGS__)   \
+    X(k32,  k32,      PAIR,    k32,  __VA_ARGS__)   \
+    X(k64,  k64,      PAIR,    k64,  __VA_ARGS__)
 
 /* Types that are stored but computed in f32. */
 #define PS_FOR_EACH_STORED_DTYPE(X, ...)       \
@@ -114,38 +115,42 @@ enum ps_kind {
 /* Reductions: dst = combine(dst, value), one expression per kind. In an expression a is
  * the old value and b the arriving one, A and B the same as `arith`; the functions are
  * those of kernels/combine.tmpl.h. `kinds` says where the row exists: elsewhere its
- * expression is never reached and its cell in the table of kernels is NULL.
- *  name, kinds,
- *      bool, integer, real, complex, time, pair */
+ * expression is never reached and its cell in the table of kernels is NULL. Kernels that
+ * would be the same are one: `bools` is the reduction that this one is on bools, which
+ * have and, or, xor; `integers` the one that it is on integers, where fmin is min; and
+ * `sign` is ANY where integers give the same bits whether they have a sign or not, so
+ * that the kernel of the type without one serves both, else OWN.
+ *  name, kinds, bools, integers, sign,
+ *      integer, real, complex, time, pair */
 #define PS_FOR_EACH_REDUCTION(X, ...)                                                  \
-    X(add, (BOOL | INT | FLOAT | COMPLEX | TIME | PAIR),                               \
-      a | b, A + B, a + b, OF_TYPE(plus)(a, b), OF_TYPE(time_plus)(a, b),              \
+    X(add, (BOOL | INT | FLOAT | COMPLEX | TIME | PAIR), or, add, ANY,                 \
+      A + B, a + b, OF_TYPE(plus)(a, b), OF_TYPE(time_plus)(a, b),                     \
       OF_TYPE(pair_plus)(a, b), __VA_ARGS__)                                           \
-    X(sub, (INT | FLOAT | COMPLEX | TIME | PAIR),                                      \
-      b, A - B, a - b, OF_TYPE(minus)(a, b), OF_TYPE(time_minus)(a, b),                \
+    X(sub, (INT | FLOAT | COMPLEX | TIME | PAIR), or, sub, ANY,                        \
+      A - B, a - b, OF_TYPE(minus)(a, b), OF_TYPE(time_minus)(a, b),                   \
       OF_TYPE(pair_minus)(a, b), __VA_ARGS__)                                          \
-    X(mul, (BOOL | INT | FLOAT | COMPLEX),                                             \
-      a & b, A * B, a * b, OF_TYPE(times)(a, b), b, b, __VA_ARGS__)                    \
-    X(div, (FLOAT | COMPLEX),                                                          \
-      b, b, a / b, OF_TYPE(over)(a, b), b, b, __VA_ARGS__)                             \
-    X(floor_div, (INT | FLOAT),                                                        \
-      b, OF_TYPE(floor_quotient)(a, b), OF_TYPE(floor_over)(a, b), b, b, b,            \
+    X(mul, (BOOL | INT | FLOAT | COMPLEX), and, mul, ANY,                              \
+      A * B, a * b, OF_TYPE(times)(a, b), b, b, __VA_ARGS__)                           \
+    X(div, (FLOAT | COMPLEX), or, div, OWN,                                            \
+      b, a / b, OF_TYPE(over)(a, b), b, b, __VA_ARGS__)                                \
+    X(floor_div, (INT | FLOAT), or, floor_div, OWN,                                    \
+      OF_TYPE(floor_quotient)(a, b), OF_TYPE(floor_over)(a, b), b, b, b,               \
       __VA_ARGS__)                                                                     \
-    X(min, (BOOL | INT | FLOAT | COMPLEX | TIME | LONG),                               \
-      a & b, a < b ? a : b, OF_TYPE(least)(a, b), OF_TYPE(first_of)(a, b),             \
+    X(min, (BOOL | INT | FLOAT | COMPLEX | TIME | LONG), and, min, OWN,                \
+      a < b ? a : b, OF_TYPE(least)(a, b), OF_TYPE(first_of)(a, b),                    \
       OF_TYPE(earliest)(a, b), b, __VA_ARGS__)                                         \
-    X(max, (BOOL | INT | FLOAT | COMPLEX | TIME | LONG),                               \
-      a | b, a > b ? a : b, OF_TYPE(greatest)(a, b), OF_TYPE(last_of)(a, b),           \
+    X(max, (BOOL | INT | FLOAT | COMPLEX | TIME | LONG), or, max, OWN,                 \
+      a > b ? a : b, OF_TYPE(greatest)(a, b), OF_TYPE(last_of)(a, b),                  \
       OF_TYPE(latest)(a, b), b, __VA_ARGS__)                                           \
-    X(fmin, (BOOL | INT | FLOAT | COMPLEX | TIME | LONG),                              \
-      a & b, a < b ? a : b, OF_TYPE(least_number)(a, b),                               \
+    X(fmin, (BOOL | INT | FLOAT | COMPLEX | TIME | LONG), and, min, OWN,               \
+      a < b ? a : b, OF_TYPE(least_number)(a, b),                                      \
       OF_TYPE(first_number)(a, b), OF_TYPE(earliest_time)(a, b), b, __VA_ARGS__)       \
-    X(fmax, (BOOL | INT | FLOAT | COMPLEX | TIME | LONG),                              \
-      a | b, a > b ? a : b, OF_TYPE(greatest_number)(a, b),                            \
+    X(fmax, (BOOL | INT | FLOAT | COMPLEX | TIME | LONG), or, max, OWN,                \
+      a > b ? a : b, OF_TYPE(greatest_number)(a, b),                                   \
       OF_TYPE(last_number)(a, b), OF_TYPE(latest_time)(a, b), b, __VA_ARGS__)          \
-    X(and, (BOOL | INT), a & b, A & B, b, b, b, b, __VA_ARGS__)                        \
-    X(or, (BOOL | INT), a | b, A | B, b, b, b, b, __VA_ARGS__)                         \
-    X(xor, (BOOL | INT), a ^ b, A ^ B, b, b, b, b, __VA_ARGS__)
+    X(and, (BOOL | INT), and, and, ANY, A & B, b, b, b, b, __VA_ARGS__)                \
+    X(or, (BOOL | INT), or, or, ANY, A | B, b, b, b, b, __VA_ARGS__)                   \
+    X(xor, (BOOL | INT), xor, xor, ANY, A ^ B, b, b, b, b, __VA_ARGS__)
 
 /* clang-format on */
 

@@ -335,17 +335,20 @@ OF_TYPE(pair_minus)(T a, T b)
 
 /* clang-format off */
 #if KIND_IS(BOOL)
-#define CASE(name, kinds, on_bool, ...) case PS_##name: return (T)(on_bool);
+#define OF_BOOLS_and (a & b)
+#define OF_BOOLS_or (a | b)
+#define OF_BOOLS_xor (a ^ b)
+#define CASE(name, kinds, bools, ...) case PS_##name: return (T)OF_BOOLS_##bools;
 #elif KIND_IS(INT)
-#define CASE(name, kinds, on_bool, on_int, ...) case PS_##name: return (T)(on_int);
+#define CASE(name, kinds, bools, integers, sign, on_int, ...) case PS_##name: return (T)(on_int);
 #elif KIND_IS(FLOAT) || KIND_IS(LONG)
-#define CASE(name, kinds, on_bool, on_int, on_real, ...) case PS_##name: return on_real;
+#define CASE(name, kinds, bools, integers, sign, on_int, on_real, ...) case PS_##name: return on_real;
 #elif KIND_IS(COMPLEX)
-#define CASE(name, kinds, on_bool, on_int, on_real, on_complex, ...) case PS_##name: return on_complex;
+#define CASE(name, kinds, bools, integers, sign, on_int, on_real, on_complex, ...) case PS_##name: return on_complex;
 #elif KIND_IS(TIME)
-#define CASE(name, kinds, on_bool, on_int, on_real, on_complex, on_time, ...) case PS_##name: return on_time;
+#define CASE(name, kinds, bools, integers, sign, on_int, on_real, on_complex, on_time, ...) case PS_##name: return on_time;
 #else
-#define CASE(name, kinds, on_bool, on_int, on_real, on_complex, on_time, on_pair, ...) case PS_##name: return on_pair;
+#define CASE(name, kinds, bools, integers, sign, on_int, on_real, on_complex, on_time, on_pair, ...) case PS_##name: return on_pair;
 #endif
 /* clang-format on */
 

@@ -28,48 +28,48 @@
 
 /* clang-format off */
 #define SIZE_INSTANCES(size, ...)                                                       \
-    static void NAME(set, move, size)(char *target, const ps_list *list,                \
+    OF_UNIT void NAME(set, move, size)(char *target, const ps_list *list,                \
                                       const char *values, int64_t value_stride)         \
     { set_move##size(target, list, values, value_stride); }                             \
-    static void NAME(gather, move, size)(char *out, const ps_list *list, const char *a, \
+    OF_UNIT void NAME(gather, move, size)(char *out, const ps_list *list, const char *a, \
                                          int64_t out_stride)                            \
     { gather_move##size(out, list, a, out_stride); }                                    \
-    static int64_t NAME(set_checked, move, size)(bool is_wide, char *target,            \
+    OF_UNIT int64_t NAME(set_checked, move, size)(bool is_wide, char *target,            \
                                                  int64_t count, const char *index,      \
                                                  const char *values, int64_t stride,    \
                                                  int64_t n, int64_t ahead)              \
     { return is_wide                                                                    \
           ? set_checked_move##size(true, target, count, index, values, stride, n, ahead)    \
           : set_checked_move##size(false, target, count, index, values, stride, n, ahead); }\
-    static int64_t NAME(gather_checked, move, size)(bool is_wide, char *out,            \
+    OF_UNIT int64_t NAME(gather_checked, move, size)(bool is_wide, char *out,            \
                                                     const char *a, int64_t count,       \
                                                     const char *index, int64_t n)       \
     { return is_wide ? gather_checked_move##size(true, out, a, count, index, n)         \
                      : gather_checked_move##size(false, out, a, count, index, n); }     \
-    static void NAME(copy, move, size)(char *to, int64_t to_stride, const char *from,   \
+    OF_UNIT void NAME(copy, move, size)(char *to, int64_t to_stride, const char *from,   \
                                        int64_t from_stride, int64_t n)                  \
     { copy_move##size(false, to, to_stride, from, from_stride, n); }                    \
-    static void NAME(swap, move, size)(char *to, int64_t to_stride, const char *from,   \
+    OF_UNIT void NAME(swap, move, size)(char *to, int64_t to_stride, const char *from,   \
                                        int64_t from_stride, int64_t n)                  \
     { copy_move##size(true, to, to_stride, from, from_stride, n); }                     \
-    static void NAME(truth, move, size)(char *to, const char *from, int64_t stride,     \
+    OF_UNIT void NAME(truth, move, size)(char *to, const char *from, int64_t stride,     \
                                         int64_t n, const char *bits)                    \
     { truth_move##size(to, from, stride, n, bits); }                                    \
-    static void NAME(where, move, size)(char *out, const char *mask, const char *x,     \
+    OF_UNIT void NAME(where, move, size)(char *out, const char *mask, const char *x,     \
                                         const char *y, bool x_one, bool y_one,          \
                                         int64_t n, bool streams)                        \
     { if (x_one && y_one) { where_move##size(out, mask, x, y, true, true, n, streams); }    \
       else if (x_one) { where_move##size(out, mask, x, y, true, false, n, streams); }       \
       else if (y_one) { where_move##size(out, mask, x, y, false, true, n, streams); }       \
       else { where_move##size(out, mask, x, y, false, false, n, streams); } }               \
-    static void NAME(where_set, move, size)(char *target, const char *mask,             \
+    OF_UNIT void NAME(where_set, move, size)(char *target, const char *mask,             \
                                             const char *values, bool is_one, int64_t n) \
     { if (is_one) { where_set_move##size(target, mask, values, true, n); }              \
       else { where_set_move##size(target, mask, values, false, n); } }                  \
-    static int64_t NAME(compress, move, size)(char *out, const char *a, const char *mask,   \
+    OF_UNIT int64_t NAME(compress, move, size)(char *out, const char *a, const char *mask,   \
                                               int64_t n, int64_t room)                      \
     { return compress_move##size(out, a, mask, n, room); }                                  \
-    static int64_t NAME(truth_words, move, size)(uint64_t *word, const char *from,      \
+    OF_UNIT int64_t NAME(truth_words, move, size)(uint64_t *word, const char *from,      \
                                                  int64_t n, const char *bits)           \
     { return truth_words_move##size(word, from, n, bits); }
 PS_FOR_EACH_SIZE(SIZE_INSTANCES, ~)

@@ -9,7 +9,7 @@
 
 /* clang-format off */
 #define CAST_INSTANCE(to, from, ...)                                                    \
-    static void NAME(cast, from, to)(char *result, const char *values, int64_t n,       \
+    OF_UNIT void NAME(cast, from, to)(char *result, const char *values, int64_t n,       \
                                      int64_t stride)                                    \
     { cast_##to(PS_##from, result, values, n, stride); }
 #define CAST_CELL(to, from, ...) [PS_##from] = NAME(cast, from, to),

@@ -14,17 +14,17 @@
 
 /* clang-format off */
 #define CHECKED_INSTANCE(family, op, dtype)                                             \
-    static int64_t NAME(family, op, dtype)(bool is_wide, char *target, int64_t size,    \
+    OF_UNIT int64_t NAME(family, op, dtype)(bool is_wide, char *target, int64_t size,    \
                                            int64_t counted, const char *index,          \
                                            const char *values, int64_t stride, int64_t n)   \
     { return is_wide                                                                    \
           ? family##_##dtype(PS_##op, true, target, size, counted, index, values, stride, n)    \
           : family##_##dtype(PS_##op, false, target, size, counted, index, values, stride, n); }
-#define ELEMENT_INSTANCES(dtype, arith, kind, op, ...)                                  \
-    static void NAME(scatter, op, dtype)(char *target, const ps_list *list,             \
+#define ELEMENT_INSTANCES(dtype, arith, kind, unsign, op, ...)                                  \
+    OF_UNIT void NAME(scatter, op, dtype)(char *target, const ps_list *list,             \
                                          const char *values, int64_t value_stride)      \
     { scatter_##dtype(PS_##op, target, list, values, value_stride); }                   \
-    static void NAME(scatter_runs, op, dtype)(char *target, const ps_list *list,        \
+    OF_UNIT void NAME(scatter_runs, op, dtype)(char *target, const ps_list *list,        \
                                               const char *values, int64_t value_stride) \
     { scatter_runs_##dtype(PS_##op, target, list, values, value_stride); }              \
     CHECKED_INSTANCE(scatter_checked, op, dtype)                                        \

@@ -24,14 +24,14 @@
 #define IS_FOLD(op) (PS_##op != PS_sub && PS_##op != PS_div && PS_##op != PS_floor_div)
 #define IS_EXTREME(op) (PS_##op >= PS_min && PS_##op <= PS_fmax)
 #define ORDERED (BOOL | INT | FLOAT | TIME | LONG)
-#define SEGMENT_INSTANCES(dtype, arith, kind, op, ...)                                  \
-    static void NAME(segment, op, dtype)(char *out, const char *values,                 \
+#define SEGMENT_INSTANCES(dtype, arith, kind, unsign, op, ...)                                  \
+    OF_UNIT void NAME(segment, op, dtype)(char *out, const char *values,                 \
                                          const ps_segments *segments)                   \
     { if (IS_FOLD(op)) { segment_##dtype(PS_##op, out, values, segments); } }           \
-    static void NAME(segment_rows, op, dtype)(char *out, const char *values,            \
+    OF_UNIT void NAME(segment_rows, op, dtype)(char *out, const char *values,            \
                                               const ps_segments *segments)              \
     { if (IS_FOLD(op)) { segment_rows_##dtype(PS_##op, out, values, segments); } }      \
-    static int64_t NAME(find_checked, op, dtype)(                                       \
+    OF_UNIT int64_t NAME(find_checked, op, dtype)(                                       \
             bool is_wide, char *best, int64_t *place, int64_t size, const char *index,  \
             const char *values, int64_t first, int64_t n, int64_t width)                \
     { if (!IS_EXTREME(op)) { return 0; }                                                \
@@ -42,27 +42,31 @@
 #define SEGMENT_OP(op, kinds, ...) PS_FOR_EACH_DTYPE(SEGMENT_INSTANCES, op)
 PS_FOR_EACH_REDUCTION(SEGMENT_OP, ~)
 #define FOLD_KINDS(op, kinds) ((kinds) & (IS_EXTREME(op) ? ORDERED : ~PAIR))
-#define FOLD_CELL(dtype, arith, kind, family, op, kinds, ...)                           \
-    [PS_##dtype] = (FOLD_KINDS(op, kinds) & kind) && IS_FOLD(op) ? NAME(family, op, dtype)  \
-                                                                 : NULL,
-#define FOLD_ROW(op, kinds, on_bool, on_int, on_real, on_complex, on_time, on_pair, family, ...) \
-    [PS_##op] = {PS_FOR_EACH_DTYPE(FOLD_CELL, family, op, kinds)},
-#define FIND_CELL(dtype, arith, kind, op, ...) \
-    [PS_##dtype] = (ORDERED & kind) && IS_EXTREME(op) ? NAME(find_checked, op, dtype)     \
-                                                       : NULL,
-#define FIND_ROW(op, ...) [PS_##op] = {PS_FOR_EACH_DTYPE(FIND_CELL, op)},
+#define FOLD_CELL(dtype, arith, kind, unsign, family, op, kinds, bools, integers, sign)       \
+    [PS_##dtype] = !(FOLD_KINDS(op, kinds) & kind) || !IS_FOLD(op) ? NULL                     \
+                   : ARE_TICKS(op, kind) ? NAME(family, integers, i64)                        \
+                   : INSTANCE(family, op, bools, integers, sign, dtype, kind, unsign),
+#define FOLD_ROW(op, kinds, bools, integers, sign, on_int, on_real, on_complex, on_time, on_pair, family, ...) \
+    [PS_##op] = {PS_FOR_EACH_DTYPE(FOLD_CELL, family, op, kinds, bools, integers, sign)},
+/* Places of extremes: of bools too, which and and or do not tell. */
+#define FIND_CELL(dtype, arith, kind, unsign, op, integers)                                   \
+    [PS_##dtype] = !(ORDERED & kind) || !IS_EXTREME(op) ? NULL                                \
+                   : ARE_TICKS(op, kind) ? NAME(find_checked, integers, i64)                  \
+                   : INSTANCE(find_checked, op, integers, integers, OWN, dtype, kind, unsign),
+#define FIND_ROW(op, kinds, bools, integers, ...) \
+    [PS_##op] = {PS_FOR_EACH_DTYPE(FIND_CELL, op, integers)},
 
 #define SCALE_INSTANCE(dtype, ...)                                                      \
-    static void NAME(scale, mul, dtype)(char *values, const char *weights, int64_t n,   \
+    OF_UNIT void NAME(scale, mul, dtype)(char *values, const char *weights, int64_t n,   \
                                         int64_t width)                                  \
     { if (width == 1) { scale_##dtype(values, weights, n, 1); }                         \
       else { scale_##dtype(values, weights, n, width); } }
 PS_FOR_EACH_DTYPE(SCALE_INSTANCE, ~)
-#define SCALE_CELL(dtype, arith, kind, ...) \
-    [PS_##dtype] = ((INT | FLOAT | COMPLEX) & kind) ? NAME(scale, mul, dtype) : NULL,
+#define SCALE_CELL(dtype, arith, kind, unsign, ...) \
+    [PS_##dtype] = ((INT | FLOAT | COMPLEX) & kind) ? NAME(scale, mul, unsign) : NULL,
 
 #define DEVIATE_INSTANCE(dtype)                                                         \
-    static int64_t NAME(deviate_checked, square, dtype)(                                \
+    OF_UNIT int64_t NAME(deviate_checked, square, dtype)(                                \
             bool is_wide, char *sum, const char *centre, int64_t size, const char *index,   \
             const char *values, int64_t n, int64_t width)                               \
     { return width == 1 && is_wide                                                      \

@@ -13,12 +13,12 @@
 #include "kernels/foreach_dtype.h"
 
 /* clang-format off */
-#define ROW_INSTANCES(dtype, arith, kind, op, ...)                                      \
-    static void NAME(scatter_rows, op, dtype)(char *target, const ps_list *list,        \
+#define ROW_INSTANCES(dtype, arith, kind, unsign, op, ...)                                      \
+    OF_UNIT void NAME(scatter_rows, op, dtype)(char *target, const ps_list *list,        \
                                               const char *values, int64_t value_stride, \
                                               int64_t width, int64_t ahead)             \
     { scatter_rows_##dtype(PS_##op, target, list, values, value_stride, width, ahead); }    \
-    static void NAME(plan_rows, op, dtype)(char *target, const ps_groups *groups,       \
+    OF_UNIT void NAME(plan_rows, op, dtype)(char *target, const ps_groups *groups,       \
                                            const char *values, int64_t value_stride,    \
                                            int64_t width)                               \
     { plan_rows_##dtype(PS_##op, target, groups, values, value_stride, width); }

@@ -4,7 +4,7 @@
  * it (ISA), and includes one of the instances*.h, which include the templates that they
  * stamp. Units are small enough to be compiled side by side and one by one. Names of
  * instances: family, op, dtype, ISA; of grids: family, ISA. Instances are static, so
- * that what no grid holds is never compiled.
+ * that those which no grid holds are never compiled.
  */
 #ifndef PS_KERNELS_STAMPS_H
 #define PS_KERNELS_STAMPS_H
@@ -31,11 +31,30 @@ enum {
     PAIR = PS_KIND_PAIR
 };
 
+/* Kernels that would be the same are one (tables.h): the instance that serves a
+ * reduction on a type. */
+#define REDUCTION_OF_BOOL(op, bools, integers) bools
+#define REDUCTION_OF_INT(op, bools, integers) integers
+#define REDUCTION_OF_FLOAT(op, bools, integers) op
+#define REDUCTION_OF_LONG(op, bools, integers) op
+#define REDUCTION_OF_COMPLEX(op, bools, integers) op
+#define REDUCTION_OF_TIME(op, bools, integers) op
+#define REDUCTION_OF_PAIR(op, bools, integers) op
+#define TYPE_OF_ANY(dtype, unsign) unsign
+#define TYPE_OF_OWN(dtype, unsign) dtype
+#define INSTANCE(family, op, bools, integers, sign, dtype, kind, unsign) \
+    NAME(family, REDUCTION_OF_##kind(op, bools, integers), TYPE_OF_##sign(dtype, unsign))
+
+/* NaT is the lowest integer: it wins under min and loses under fmax, as integers do. */
+#define ARE_TICKS(op, kind) (kind == TIME && (PS_##op == PS_min || PS_##op == PS_fmax))
+
 /* Cells of a grid by reduction and element type. */
-#define GRID_CELL(dtype, arith, kind, family, op, kinds, ...) \
-    [PS_##dtype] = ((kinds) & kind) ? NAME(family, op, dtype) : NULL,
-#define GRID_ROW(op, kinds, on_bool, on_int, on_real, on_complex, on_time, on_pair, family, ...) \
-    [PS_##op] = {PS_FOR_EACH_DTYPE(GRID_CELL, family, op, kinds)},
+#define GRID_CELL(dtype, arith, kind, unsign, family, op, kinds, bools, integers, sign)       \
+    [PS_##dtype] = !((kinds) & kind) ? NULL                                                   \
+                   : ARE_TICKS(op, kind) ? NAME(family, integers, i64)                        \
+                   : INSTANCE(family, op, bools, integers, sign, dtype, kind, unsign),
+#define GRID_ROW(op, kinds, bools, integers, sign, on_int, on_real, on_complex, on_time, on_pair, family, ...) \
+    [PS_##op] = {PS_FOR_EACH_DTYPE(GRID_CELL, family, op, kinds, bools, integers, sign)},
 /* clang-format on */
 
 #endif

@@ -14,6 +14,7 @@
 #include "base/cpu.h"
 #include "base/pool.h"
 #include "kernels/kernels.h"
+#include "ops/values.h"
 #include "python/args.h"
 #include "python/arrays.h"
 #include "python/bincount.h"
@@ -152,17 +153,6 @@ set_threads(PyObject *module, PyObject *argument)
 
 /* ---- what was built, and hooks for tests ---- */
 
-static int
-append_row(PyObject *list, const char *family, const char *op, const char *dtype,
-           enum ps_level level)
-{
-    PyObject *const row =
-            Py_BuildValue("(ssss)", family, op, dtype, ps_level_name(level));
-    const int status = row != NULL ? PyList_Append(list, row) : -1;
-    Py_XDECREF(row);
-    return status;
-}
-
 #define OP_NAME(name, ...) [PS_##name] = #name,
 static const char *const reduction_names[PS_NUM_REDUCTIONS] = {
         PS_FOR_EACH_REDUCTION(OP_NAME, ~)};
@@ -170,51 +160,100 @@ static const char *const reduction_names[PS_NUM_REDUCTIONS] = {
 static const char *const dtype_names[PS_NUM_ALL_DTYPES] = {
         PS_FOR_EACH_DTYPE(DTYPE_NAME, ~) PS_FOR_EACH_STORED_DTYPE(DTYPE_NAME, ~)};
 
-/* Moves and truth are built by item size; a row for each dtype has them tested by
- * dtype.
- */
-static int
-append_sized(PyObject *list, const char *dtype_name, int dtype, enum ps_level level)
+/* What kernels() lists: families with a kernel for each reduction and type, then moves
+ * and truth (`op` names what they do), which are built by item size; a row for each
+ * dtype has them tested by dtype. */
+static const struct {
+    const char *family, *op;
+} listed[] = {{"scatter", NULL},    {"plan", NULL},      {"where", NULL},
+              {"segment", NULL},    {"scatter", "set"},  {"gather", "get"},
+              {"nonzero", "find"},  {"where", "select"}, {"where", "set"},
+              {"where", "compress"}};
+enum {
+    N_GRIDS = 4,
+    N_LISTED = sizeof(listed) / sizeof(listed[0])
+};
+
+typedef void (*any_kernel)(void);
+
+/* The kernel of a row of `listed` at a level; NULL: there is none. */
+static any_kernel
+kernel_at(enum ps_level level, int row, int op, int dtype)
 {
-    static const struct {
-        const char *family, *op;
-    } rows[] = {{"scatter", "set"},  {"gather", "get"}, {"nonzero", "find"},
-                {"where", "select"}, {"where", "set"},  {"where", "compress"}};
-    int status = 0;
-    if (ps_dtype_kind[dtype] == PS_KIND_PAIR) {
-        return 0;
+    const ps_kernel_table *const kernels = ps_kernels_of(level);
+    const int size = ps_size_of(ps_dtype_size[dtype]);
+    if (row < N_GRIDS ? dtype >= PS_NUM_DTYPES : ps_dtype_kind[dtype] == PS_KIND_PAIR) {
+        return NULL;
     }
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && status == 0; i++) {
-        status = append_row(list, rows[i].family, rows[i].op, dtype_name, level);
+    switch (row) {
+        case 0:
+            return (any_kernel)kernels->scatter[op][dtype];
+        case 1:
+            return (any_kernel)kernels->plan_rows[op][dtype];
+        case 2:
+            return (any_kernel)kernels->masked[op][dtype];
+        case 3:
+            return (any_kernel)kernels->segment[op][dtype];
+        case 4:
+            return (any_kernel)kernels->set[size];
+        case 5:
+            return (any_kernel)kernels->gather[size];
+        case 6:
+            return (any_kernel)kernels->truth[size];
+        case 7:
+            return (any_kernel)kernels->where[size];
+        case 8:
+            return (any_kernel)kernels->where_set[size];
+        default:
+            return (any_kernel)kernels->compress[size];
     }
-    return status;
 }
 
 static int
-append_level(PyObject *list, enum ps_level level)
+op_count(int row)
 {
-    const ps_kernel_table *const kernels = ps_kernels_of(level);
-    int status = 0;
-    for (int op = 0; op < PS_NUM_REDUCTIONS; op++) {
-        for (int dtype = 0; dtype < PS_NUM_DTYPES && status == 0; dtype++) {
-            const struct {
-                const char *family;
-                bool exists;
-            } cells[] = {{"scatter", kernels->scatter[op][dtype] != NULL},
-                         {"plan", kernels->plan_rows[op][dtype] != NULL},
-                         {"where", kernels->masked[op][dtype] != NULL},
-                         {"segment", kernels->segment[op][dtype] != NULL}};
-            for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]) && status == 0;
-                 i++) {
-                status = cells[i].exists ? append_row(list, cells[i].family,
-                                                      reduction_names[op],
-                                                      dtype_names[dtype], level)
-                                         : 0;
+    return row < N_GRIDS ? PS_NUM_REDUCTIONS : 1;
+}
+
+static const char *
+listed_op(int row, int op)
+{
+    return row < N_GRIDS ? reduction_names[op] : listed[row].op;
+}
+
+/* "op dtype level" of the first that has the same kernel: levels share kernels, and so
+ * do types and reductions whose arithmetic is the same. */
+static PyObject *
+first_with(int row, any_kernel kernel)
+{
+    for (int level = 0; level < PS_NUM_LEVELS; level++) {
+        for (int i = 0; i < op_count(row) * PS_NUM_ALL_DTYPES; i++) {
+            const int op = i / PS_NUM_ALL_DTYPES, dtype = i % PS_NUM_ALL_DTYPES;
+            if (kernel_at((enum ps_level)level, row, op, dtype) == kernel) {
+                return PyUnicode_FromFormat("%s %s %s", listed_op(row, op),
+                                            dtype_names[dtype],
+                                            ps_level_name((enum ps_level)level));
             }
         }
     }
-    for (int dtype = 0; dtype < PS_NUM_ALL_DTYPES && status == 0; dtype++) {
-        status = append_sized(list, dtype_names[dtype], dtype, level);
+    Py_UNREACHABLE();
+}
+
+static int
+append_kernels(PyObject *list, enum ps_level level, int row)
+{
+    int status = 0;
+    for (int i = 0; i < op_count(row) * PS_NUM_ALL_DTYPES && status == 0; i++) {
+        const int op = i / PS_NUM_ALL_DTYPES, dtype = i % PS_NUM_ALL_DTYPES;
+        const any_kernel kernel = kernel_at(level, row, op, dtype);
+        if (kernel == NULL) {
+            continue;
+        }
+        PyObject *const item = Py_BuildValue(
+                "(ssssN)", listed[row].family, listed_op(row, op), dtype_names[dtype],
+                ps_level_name(level), first_with(row, kernel));
+        status = item != NULL ? PyList_Append(list, item) : -1;
+        Py_XDECREF(item);
     }
     return status;
 }
@@ -224,9 +263,10 @@ list_kernels(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     PyObject *const list = PyList_New(0);
-    for (int level = 0; list != NULL && level < PS_NUM_LEVELS; level++) {
-        if (ps_level_available((enum ps_level)level) &&
-            append_level(list, (enum ps_level)level) < 0) {
+    for (int i = 0; list != NULL && i < PS_NUM_LEVELS * N_LISTED; i++) {
+        const enum ps_level level = (enum ps_level)(i / N_LISTED);
+        if (ps_level_available(level) &&
+            append_kernels(list, level, i % N_LISTED) < 0) {
             Py_DECREF(list);
             return NULL;
         }
