@@ -46,14 +46,16 @@ def in_place(a, values, index, **options):
 
 
 def plan_kernels():
-    """The (op, dtype) pairs that have a kernel for plans and an array to try it on."""
-    rows = {row[1:3] for row in CORE.kernels() if row[0] == "plan"}
+    """The (op, dtype) pairs that plans serve, by kernels of their own or by lists."""
+    rows = {row[1:3] for row in CORE.kernels() if row[0] == "scatter"}
     named = {(op, {"t64": "timedelta"}.get(dtype, dtype)) for op, dtype in rows}
     orders = {"min", "max", "fmin", "fmax"}  # which complex numbers lack, in scatter
     return sorted(
         (op, dtype)
         for op, dtype in named
-        if dtype in DTYPES and not (op in orders and dtype in ("c64", "c128"))
+        if dtype in DTYPES
+        and not (op in orders and dtype in ("c64", "c128"))
+        and op != "set"
     )
 
 

@@ -84,18 +84,6 @@ OF_TYPE(plan_rest)(const enum ps_op op, char *restrict at, const ps_groups *grou
     }
 }
 
-/* Is the combination of two lines a few instructions? Then many of them side by side
- * are worth the code that they take. */
-TEMPLATE_INLINE bool
-OF_TYPE(is_light)(const enum ps_op op)
-{
-#if KIND_IS(FLOAT) || KIND_IS(INT)
-    return op == PS_add || op == PS_sub || op == PS_mul || op == PS_min || op == PS_max;
-#else
-    return op == PS_add;
-#endif
-}
-
 /* All columns of a stretch, eight lines at a time, then four, then one, then the rest.
  * The first of these asks for what comes next, where sources are not in order. */
 TEMPLATE_INLINE void
@@ -105,14 +93,12 @@ OF_TYPE(plan_stretch)(const enum ps_op op, char *restrict at, const ps_groups *g
 {
     int64_t asked = groups->order != NULL ? nbytes : 0;
     int64_t done = 0;
-    for (; OF_TYPE(is_light)(op) && nbytes - done >= 8 * CACHE_LINE;
-         done += 8 * CACHE_LINE) {
+    for (; nbytes - done >= 8 * CACHE_LINE; done += 8 * CACHE_LINE) {
         OF_TYPE(plan_lines)(op, (T *)(at + done), groups, from, to, values + done,
                             value_stride, asked, 8);
         asked = 0;
     }
-    for (; OF_TYPE(is_light)(op) && nbytes - done >= 4 * CACHE_LINE;
-         done += 4 * CACHE_LINE) {
+    for (; nbytes - done >= 4 * CACHE_LINE; done += 4 * CACHE_LINE) {
         OF_TYPE(plan_lines)(op, (T *)(at + done), groups, from, to, values + done,
                             value_stride, asked, 4);
         asked = 0;

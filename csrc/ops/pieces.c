@@ -21,7 +21,9 @@ enum {
     PACK_BYTES = 256 << 10,
     /* What a row of a block counts for at least: a kernel call for each outer row, or a
      * line of a target that is far. */
-    LEAST_BYTES = 16
+    LEAST_BYTES = 16,
+    /* Entries of a list that is made of groups: 4 KiB on the stack. */
+    GROUPED = 256
 };
 
 /* Everything, unfiltered: the straight loop, and what the other splits start from. */
@@ -268,9 +270,34 @@ run_checked_block(const ps_ready_call *ready, int64_t first, int64_t n, char *pa
     return done == n ? PS_SUCCESS : ps_fail(PS_INDEX_BAD);
 }
 
+/* Groups of a reduction that has no kernel for them: lists in the order of the plan. A
+ * row of the target then stays in the first cache while it meets its values, if not in
+ * registers. */
+static void
+apply_groups(const ps_ready_call *ready, char *target, const ps_groups *groups,
+             const char *values, int64_t value_stride, int64_t width)
+{
+    int64_t offset[GROUPED], source[GROUPED];
+    ps_list list = {offset, source, 0};
+    int64_t position = groups->first;
+    for (int64_t g = groups->group; position < groups->last; g++) {
+        const int64_t row = groups->row != NULL ? groups->row[g] : g;
+        const int64_t end = ps_min(groups->start[g + 1], groups->last);
+        for (; position < end; position++) {
+            offset[list.n] = row * groups->step;
+            source[list.n] = groups->order != NULL ? groups->order[position] : position;
+            list.n++;
+            if (list.n == GROUPED || position + 1 == groups->last) {
+                ps_apply_list(ready, target, &list, values, value_stride, width);
+                list.n = 0;
+            }
+        }
+    }
+}
+
 /* Positions [first, first + n) of the plan's order, whole groups, to every outer row
  * of the piece: rows of a group are reduced in registers, in the order of the index.
- * No list: kernels read the plan itself, whose rows were checked when it was made. */
+ * Most kernels read the plan itself, whose rows were checked when it was made. */
 static ps_status
 run_grouped_block(const block *at)
 {
@@ -285,8 +312,14 @@ run_grouped_block(const block *at)
         ps_outer_offsets(&call->rows, &ready->split, outer, &offset, &value_offset);
         const char *const values =
                 ps_block_values(&at->values, 0, 0, value_offset, NULL);
-        ps_kernels()->plan_rows[call->traits.applied][call->traits.type](
-                data + offset, &groups, values, at->values.stride, at->piece.width);
+        if (ps_kernels()->plan_rows[call->traits.applied][call->traits.type] != NULL) {
+            ps_kernels()->plan_rows[call->traits.applied][call->traits.type](
+                    data + offset, &groups, values, at->values.stride, at->piece.width);
+        }
+        else {
+            apply_groups(ready, data + offset, &groups, values, at->values.stride,
+                         at->piece.width);
+        }
         if (is_stopped(at, at->n)) {
             return ps_run_status(ready->run);
         }
