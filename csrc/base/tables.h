@@ -93,13 +93,17 @@ enum ps_kind {
     X(f16,  f32,      HALF,    __VA_ARGS__)    \
     X(bf16, f32,      HALF,    __VA_ARGS__)
 
-/* Types between which values are cast while they are packed: the real numbers. */
+/* Types between which values are cast while they are packed: the real numbers. Beside
+ * each its kind and the type whose kernels serve where a sign plays no part: here the one
+ * with a sign, from and to which x86 converts floats. */
 #define PS_FOR_EACH_REAL(X, ...)                                               \
-    X(b1, __VA_ARGS__) X(i8, __VA_ARGS__) X(u8, __VA_ARGS__)                   \
-    X(i16, __VA_ARGS__) X(u16, __VA_ARGS__) X(i32, __VA_ARGS__)                \
-    X(u32, __VA_ARGS__) X(i64, __VA_ARGS__) X(u64, __VA_ARGS__)                \
-    X(f16, __VA_ARGS__) X(bf16, __VA_ARGS__) X(f32, __VA_ARGS__)               \
-    X(f64, __VA_ARGS__)
+    X(b1, BOOL, b1, __VA_ARGS__)                                               \
+    X(i8, INT, i8, __VA_ARGS__) X(u8, INT, i8, __VA_ARGS__)                    \
+    X(i16, INT, i16, __VA_ARGS__) X(u16, INT, i16, __VA_ARGS__)                \
+    X(i32, INT, i32, __VA_ARGS__) X(u32, INT, i32, __VA_ARGS__)                \
+    X(i64, INT, i64, __VA_ARGS__) X(u64, INT, i64, __VA_ARGS__)                \
+    X(f16, HALF, f16, __VA_ARGS__) X(bf16, HALF, bf16, __VA_ARGS__)            \
+    X(f32, FLOAT, f32, __VA_ARGS__) X(f64, FLOAT, f64, __VA_ARGS__)
 
 /* Integer types of an index. */
 #define PS_FOR_EACH_INDEX(X, ...)                                              \

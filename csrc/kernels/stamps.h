@@ -28,7 +28,7 @@
 enum {
     BOOL = PS_KIND_BOOL, INT = PS_KIND_INT, FLOAT = PS_KIND_FLOAT,
     COMPLEX = PS_KIND_COMPLEX, TIME = PS_KIND_TIME, LONG = PS_KIND_LONG,
-    PAIR = PS_KIND_PAIR
+    PAIR = PS_KIND_PAIR, HALF = PS_KIND_HALF
 };
 
 /* Kernels that would be the same are one (tables.h): the instance that serves a
