@@ -6,3 +6,4 @@
 #pragma GCC target("avx2,bmi,bmi2,lzcnt,popcnt,f16c")
 #define ISA_HAS_AVX2
 #define ISA avx2
+#define ISA_OF_ELEMENTS avx2

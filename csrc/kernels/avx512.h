@@ -8,3 +8,4 @@
 #define ISA_HAS_AVX512
 #define ISA_HAS_AVX2
 #define ISA avx512
+#define ISA_OF_ELEMENTS avx2

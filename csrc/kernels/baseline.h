@@ -6,3 +6,4 @@
 #include "kernels/template.h"
 
 #define ISA baseline
+#define ISA_OF_ELEMENTS baseline

@@ -92,10 +92,10 @@ static void NAME(split, places, i64)(int64_t *list, int64_t *remainder, int64_t 
 #define POSITIONS NAME(positions, places, i64)
 
 #define DECLARE_GRID(family, isa) extern const GRID_TYPE(family) GRID(family, isa)[];
-DECLARE_GRID(scatter, baseline)
-DECLARE_GRID(scatter_runs, baseline)
-DECLARE_GRID(scatter_checked, baseline)
-DECLARE_GRID(scatter_runs_checked, baseline)
+DECLARE_GRID(scatter, ISA_OF_ELEMENTS)
+DECLARE_GRID(scatter_runs, ISA_OF_ELEMENTS)
+DECLARE_GRID(scatter_checked, ISA_OF_ELEMENTS)
+DECLARE_GRID(scatter_runs_checked, ISA_OF_ELEMENTS)
 DECLARE_GRID(scatter_rows, ISA)
 DECLARE_GRID(plan_rows, ISA)
 DECLARE_GRID(segment, ISA)

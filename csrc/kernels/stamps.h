@@ -17,7 +17,9 @@
 #define NAME__(family, op, dtype, isa) NAME_(family, op, dtype, isa)
 #define NAME(family, op, dtype) NAME__(family, op, dtype, ISA)
 
-/* The grid of a family: const GRID_OF(scatter, n) = {...} defines that of the unit's
+/* ISA_OF_ELEMENTS names the level whose grids of single elements serve this one.
+ *
+ * The grid of a family: const GRID_OF(scatter, n) = {...} defines that of the unit's
  * level, GRID(scatter, avx2) names one. Its elements are what the table says. */
 #define GRID_(family, isa) family##_##isa
 #define GRID(family, isa) GRID_(family, isa)
