@@ -334,21 +334,30 @@ typedef struct {
 
 ps_status ps_finish(ps_finish_call *call, ps_run *run);
 
-/* What entries say of their groups: values is (ids.size of them, `width`) of `type`,
- * contiguous and aligned. Ids out of bounds take no part.
- * ps_find: place receives the numbers of the extremes, -1 for none, `result` holds
- * these. ps_deviate: result, zeroed, receives the sums of (value - centre)^2. */
+/* What entries say of their groups: entry i, 0 <= i < n, has a row of `width` items and
+ * belongs to group ids[i], or to that of the runs it lies in, where ids.data is NULL.
+ * ps_find: place (n_groups, width) receives the numbers of the extremes, -1 for none,
+ * `result` of the same shape holds these. ps_deviate, of f32 and f64: result, zeroed,
+ * receives the sums of (value - centre)^2. n_bad counts ids that were out of bounds and
+ * should not have been; a bad limit of a run is PS_INDEX_BAD. */
 typedef struct {
-    ps_index ids;
-    int64_t n;
+    ps_index ids; /* one axis, native */
+    enum ps_mode mode;
+    ps_index start, stop; /* n_groups of them */
+    int64_t n, n_groups;
+    const char *mask; /* as in ps_segment_call */
+    int64_t mask_entry, mask_element;
     const char *values;
-    int64_t width;
+    const int64_t *offset; /* bytes from `values` to each row; NULL: row_stride apart */
+    enum ps_dtype dtype;   /* ps_can_convert it to `type` */
+    int64_t itemsize, row_stride, width;
+    bool swapped, aligned;
     enum ps_op op;
-    enum ps_dtype type;
+    enum ps_dtype type; /* of result and centre */
     int64_t *place;
     const char *centre;
     char *result;
-    int64_t n_bad; /* ids that were out of bounds */
+    int64_t n_bad;
 } ps_visit_call;
 
 ps_status ps_find(ps_visit_call *call, ps_run *run);

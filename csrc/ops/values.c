@@ -263,7 +263,8 @@ packed_size(const ps_value_source *source)
 
 /* Packing costs a pass over the block; everything that kernels can read is left alone:
  * the right type (booleans never, whose bytes may be anything), native, aligned, rows
- * contiguous, and one stride from entry to entry. */
+ * contiguous, and one stride from entry to entry. Rows at offsets of their own could be
+ * read by lists in some kernels, but then all the others would have to know of them. */
 ps_value_source
 ps_value_source_of(const ps_address *address, const ps_rows *rows,
                    const ps_values *values, ps_row_split split, enum ps_dtype type)

@@ -1,83 +1,267 @@
 /* What entries say of their groups beside sums: where extremes are, and squared
  * distances from a centre (contract in ops.h).
  *
- * One thread walks the entries in blocks; kernels check ids as they read them.
- * Splitting the groups among threads would have each of them read all ids; up to a
- * thousand groups the passes take 1 ns an entry, which leaves nothing to win.
+ * One thread walks the entries in blocks of neighbours: by ids from first to last, by
+ * runs segment after segment, as many to a block as follow one another. A block is a
+ * copy of the groups, checked, and rows of the type that kernels work in, where they
+ * lie or packed; kernels check groups again as they read them, which leaves out those
+ * that are -1. Where a mask chooses elements, a block of rows becomes one of single
+ * elements whose groups are the elements of the results. Splitting the groups among
+ * threads would have each of them read all ids; up to a thousand groups the passes take
+ * 1 ns an entry, which leaves nothing to win.
  */
+#include <string.h>
+
+#include "base/scratch.h"
 #include "base/sizes.h"
 #include "kernels/kernels.h"
 #include "ops/ops.h"
 #include "ops/run.h"
+#include "ops/values.h"
 
 enum {
-    /* Entries whose ids are copied at a time, to 16 KiB of the stack. */
+    /* Entries of a block; their groups are 16 KiB. */
     BLOCK = 2048,
     /* Elements of a block at most. */
-    STRETCH = 1 << 19
+    STRETCH = 1 << 19,
+    /* Segments whose limits are copied at a time. */
+    SEGMENTS = 256
 };
 
-/* Visit n entries from `first` on; index holds their ids. Returns how many of these are
- * out of bounds. */
-typedef int64_t (*visit_fn)(const ps_visit_call *call, bool is_wide, const char *index,
-                            int64_t first, int64_t n);
+/* Visit n rows of `width`, of groups index[i]; the first is entry number `first`. */
+typedef void (*visit_fn)(const ps_visit_call *call, const int64_t *index,
+                         const char *rows, int64_t first, int64_t n, int64_t width);
 
-static int64_t
-visit_find(const ps_visit_call *call, bool is_wide, const char *index, int64_t first,
-           int64_t n)
+/* A block on its way. */
+typedef struct {
+    ps_visit_call *call;
+    ps_run *run;
+    visit_fn visit;
+    int64_t capacity; /* entries */
+    int64_t first, n; /* the entries that it holds */
+    int64_t *group;   /* of each, -1: none */
+    int64_t *element; /* the same of each element, under a mask of elements */
+    char *packed;
+    char *block;
+    int64_t nbytes;
+    int64_t unheard; /* bytes since the last look at signals */
+} visiting;
+
+static void
+visit_find(const ps_visit_call *call, const int64_t *index, const char *rows,
+           int64_t first, int64_t n, int64_t width)
 {
-    const int64_t nbytes = call->width * ps_dtype_size[call->type];
-    return ps_kernels()->find_checked[call->op][call->type](
-            is_wide, call->result, call->place, call->ids.size, index,
-            call->values + first * nbytes, first, n, call->width);
+    const int64_t size = call->n_groups * (call->width / ps_max(1, width));
+    ps_kernels()->find_checked[call->op][call->type](true, call->result, call->place,
+                                                     size, (const char *)index, rows,
+                                                     first, n, width);
 }
 
-static int64_t
-visit_deviate(const ps_visit_call *call, bool is_wide, const char *index, int64_t first,
-              int64_t n)
+static void
+visit_deviate(const ps_visit_call *call, const int64_t *index, const char *rows,
+              int64_t first, int64_t n, int64_t width)
 {
-    const int64_t nbytes = call->width * ps_dtype_size[call->type];
-    return ps_kernels()->deviate_checked[call->type](
-            is_wide, call->result, call->centre, call->ids.size, index,
-            call->values + first * nbytes, n, call->width);
+    const int64_t size = call->n_groups * (call->width / ps_max(1, width));
+    (void)first;
+    ps_kernels()->deviate_checked[call->type](true, call->result, call->centre, size,
+                                              (const char *)index, rows, n, width);
 }
 
-/* Contiguous ids of the usual types are read where they are, others through rows. */
+/* Where row number `entry` begins. */
+static const char *
+row_of(const ps_visit_call *call, int64_t entry)
+{
+    return call->values +
+           (call->offset != NULL ? call->offset[entry] : entry * call->row_stride);
+}
+
+/* The rows of the block as kernels want them. */
+static const char *
+rows_of_block(const visiting *at)
+{
+    const ps_visit_call *const call = at->call;
+    const int64_t nbytes = call->width * ps_dtype_size[call->type];
+    const bool is_even = call->offset == NULL;
+    if (is_even && call->dtype == call->type && !call->swapped && call->aligned &&
+        call->row_stride == nbytes) {
+        return row_of(call, at->first);
+    }
+    if (is_even && call->width == 1) {
+        ps_convert(call->type, at->packed, call->dtype, call->itemsize, call->swapped,
+                   row_of(call, at->first), call->row_stride, at->n);
+        return at->packed;
+    }
+    for (int64_t i = 0; i < at->n; i++) {
+        ps_convert(call->type, at->packed + i * nbytes, call->dtype, call->itemsize,
+                   call->swapped, row_of(call, at->first + i), call->itemsize,
+                   call->width);
+    }
+    return at->packed;
+}
+
+/* Groups of elements; those that the mask leaves out have none. */
+static void
+spread_groups(const visiting *at)
+{
+    const ps_visit_call *const call = at->call;
+    const int64_t width = call->width;
+    for (int64_t i = 0; i < at->n; i++) {
+        const char *const mask = call->mask + (at->first + i) * call->mask_entry;
+        const int64_t group = at->group[i];
+        for (int64_t j = 0; j < width; j++) {
+            at->element[i * width + j] =
+                    group >= 0 && mask[j * call->mask_element] ? group * width + j : -1;
+        }
+    }
+}
+
+/* Visit what the block holds, and empty it. False: give up. */
+static bool
+flush(visiting *at)
+{
+    const ps_visit_call *const call = at->call;
+    const int64_t n = at->n, width = call->width;
+    if (n == 0) {
+        return true;
+    }
+    const char *const rows = rows_of_block(at);
+    if (at->element != NULL) {
+        spread_groups(at);
+        at->visit(call, at->element, rows, at->first * width, n * width, 1);
+    }
+    else {
+        at->visit(call, at->group, rows, at->first, n, width);
+    }
+    at->n = 0;
+    return !ps_run_stops_after(at->run, &at->unheard,
+                               n * ps_max(PS_LINE_BYTES, width * 8));
+}
+
+/* ---- by ids ---- */
+
+/* Entries from first to last. What the mask of entries leaves out is not looked at. */
 static ps_status
-visit_all(ps_visit_call *call, ps_run *run, visit_fn visit)
+visit_ids(visiting *at)
 {
+    ps_visit_call *const call = at->call;
     const ps_index *const ids = &call->ids;
-    const bool is_wide = ids->type == PS_INDEX_i64;
-    const bool is_plain = (is_wide || ids->type == PS_INDEX_i32) &&
-                          ids->strides[0] == ps_index_itemsize(ids->type);
-    const int64_t block = ps_max(1, ps_min(BLOCK, STRETCH / ps_max(1, call->width)));
-    const int64_t nbytes = ps_max(PS_LINE_BYTES, call->width * 8);
-    int64_t row[BLOCK];
-    int64_t unheard = 0;
-    for (int64_t first = 0; first < call->n; first += block) {
-        const int64_t n = ps_min(block, call->n - first);
-        const char *const from = ids->data + first * ids->strides[0];
-        if (is_plain) {
-            call->n_bad += visit(call, is_wide, from, first, n);
+    const bool refuses = ps_mode_refuses(call->mode);
+    const enum ps_mode mode =
+            refuses || call->n_groups == 0 ? PS_MODE_DROP : call->mode;
+    const bool has_names = call->mask != NULL && call->mask_element == 0;
+    for (int64_t first = 0; first < call->n; first += at->capacity) {
+        at->first = first;
+        at->n = ps_min(at->capacity, call->n - first);
+        int64_t n_bad = ps_kernels()->rows[ids->type](
+                mode, at->group, ids->data + first * ids->strides[0], at->n,
+                ids->strides[0], call->n_groups);
+        for (int64_t i = 0; has_names && i < at->n; i++) {
+            if (!call->mask[(first + i) * call->mask_entry]) {
+                n_bad -= at->group[i] < 0;
+                at->group[i] = -1;
+            }
         }
-        else {
-            ps_kernels()->rows[ids->type](PS_MODE_DROP, row, from, n, ids->strides[0],
-                                          ids->size);
-            call->n_bad += visit(call, true, (const char *)row, first, n);
-        }
-        if (ps_run_stops_after(run, &unheard, n * nbytes)) {
-            return ps_run_status(run);
+        call->n_bad += refuses ? n_bad : 0;
+        if (!flush(at)) {
+            return ps_run_status(at->run);
         }
     }
     return PS_SUCCESS;
 }
 
+/* ---- by runs ---- */
+
+/* Add n entries from `entry` on, of segment s, whose group is its number. False: give
+ * up. */
+static bool
+add_entries(visiting *at, int64_t s, int64_t entry, int64_t n)
+{
+    const ps_visit_call *const call = at->call;
+    const bool has_names = call->mask != NULL && call->mask_element == 0;
+    while (n > 0) {
+        const bool is_next = at->n == 0 || at->first + at->n == entry;
+        if ((at->n == at->capacity || !is_next) && !flush(at)) {
+            return false;
+        }
+        at->first = at->n == 0 ? entry : at->first;
+        const int64_t count = ps_min(n, at->capacity - at->n);
+        for (int64_t i = 0; i < count; i++) {
+            const bool is_in = !has_names || call->mask[(entry + i) * call->mask_entry];
+            at->group[at->n + i] = is_in ? s : -1;
+        }
+        at->n += count;
+        entry += count;
+        n -= count;
+    }
+    return true;
+}
+
+static ps_status
+visit_runs(visiting *at)
+{
+    ps_visit_call *const call = at->call;
+    const ps_kernel_table *const kernels = ps_kernels();
+    const ps_index *const from = &call->start, *const to = &call->stop;
+    int64_t start[SEGMENTS], stop[SEGMENTS];
+    for (int64_t first = 0; first < call->n_groups; first += SEGMENTS) {
+        const int64_t n = ps_min(SEGMENTS, call->n_groups - first);
+        int64_t n_bad = kernels->rows[from->type](PS_MODE_DROP, start,
+                                                  from->data + first * from->strides[0],
+                                                  n, from->strides[0], call->n + 1);
+        n_bad += kernels->rows[to->type](PS_MODE_DROP, stop,
+                                         to->data + first * to->strides[0], n,
+                                         to->strides[0], call->n + 1);
+        for (int64_t i = 0; i < n; i++) {
+            n_bad += start[i] > stop[i];
+        }
+        if (n_bad > 0) {
+            return ps_fail(PS_INDEX_BAD);
+        }
+        for (int64_t i = 0; i < n; i++) {
+            if (!add_entries(at, first + i, start[i], stop[i] - start[i])) {
+                return ps_run_status(at->run);
+            }
+        }
+    }
+    return flush(at) ? PS_SUCCESS : ps_run_status(at->run);
+}
+
+/* ---- the ops ---- */
+
+/* Memory for one block, and all blocks. */
+static ps_status
+visit_all(ps_visit_call *call, ps_run *run, visit_fn visit)
+{
+    const bool is_fine = call->mask != NULL && call->mask_element != 0;
+    const int64_t width = ps_max(1, call->width);
+    visiting at = {.call = call, .run = run, .visit = visit};
+    at.capacity = ps_max(1, ps_min(BLOCK, STRETCH / width));
+    const int64_t elements = at.capacity * width;
+    at.nbytes = at.capacity * 8 + (is_fine ? elements * 8 : 0) +
+                elements * ps_dtype_size[call->type];
+    at.block = ps_scratch_get(at.nbytes);
+    if (at.block == NULL) {
+        return ps_fail(PS_NO_MEMORY);
+    }
+    at.group = (int64_t *)(void *)at.block;
+    at.element = is_fine ? at.group + at.capacity : NULL;
+    at.packed = at.block + at.capacity * 8 + (is_fine ? elements * 8 : 0);
+    const ps_status status = call->ids.data != NULL ? visit_ids(&at) : visit_runs(&at);
+    ps_scratch_put(at.block, at.nbytes);
+    return status;
+}
+
 ps_status
 ps_find(ps_visit_call *call, ps_run *run)
 {
-    const int64_t places = call->ids.size * call->width;
+    const int64_t places = call->n_groups * call->width;
     PS_TRY(ps_run_fill(run, call->place, 0xff, places * (int64_t)sizeof(int64_t)));
-    return visit_all(call, run, visit_find);
+    PS_TRY(visit_all(call, run, visit_find));
+    const bool is_fine = call->mask != NULL && call->mask_element != 0;
+    for (int64_t i = 0; is_fine && i < places; i++) { /* from elements to entries */
+        call->place[i] = call->place[i] < 0 ? -1 : call->place[i] / call->width;
+    }
+    return PS_SUCCESS;
 }
 
 ps_status

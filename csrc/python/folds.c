@@ -194,10 +194,15 @@ open_groups(ps_state *state, group_work *work, PyObject *values, PyObject *ids,
         PyErr_SetString(PyExc_ValueError, "ids has one entry for each row of values");
         return -1;
     }
-    call->type = ps_dtype_of(state, PyArray_DESCR(work->values));
+    call->type = call->dtype = ps_dtype_of(state, PyArray_DESCR(work->values));
+    call->mode = PS_MODE_IDS;
     call->n = PyArray_DIM(work->ids, 0);
+    call->n_groups = size;
     call->values = PyArray_BYTES(work->values);
+    call->aligned = true;
+    call->itemsize = PyArray_ITEMSIZE(work->values);
     call->width = row_width(work->values);
+    call->row_stride = call->width * call->itemsize;
     return call->width < 0 ? -1 : 0;
 }
 

@@ -67,9 +67,36 @@ static const ps_signature signature = {"segment_reduce", N_SLOTS, 3, 1, {SLOT_NA
 /* A call on its way; its arguments are replaced by the arrays that they become. */
 typedef struct {
     PyObject **slot;
-    const char *name; /* of the op, of functions that are named after theirs */
+    PyObject *held[N_SLOTS]; /* owned: arrays that stand in slots, or NULL */
+    const char *name;        /* of the op, of functions that are named after theirs */
     ps_reduce reduce;
 } segment_work;
+
+static void
+begin_work(segment_work *work, PyObject *module, PyObject **slot)
+{
+    ps_begin_reduce(&work->reduce, ps_get_state(module));
+    memset(work->held, 0, sizeof(work->held));
+    work->slot = slot;
+    work->name = NULL;
+}
+
+static void
+close_work(segment_work *work)
+{
+    ps_close_reduce(&work->reduce);
+    for (int i = 0; i < N_SLOTS; i++) {
+        Py_XDECREF(work->held[i]);
+    }
+}
+
+/* Put what an argument has become in its place, so that nothing is converted twice. */
+static void
+put(segment_work *work, enum slot slot, PyArrayObject *array)
+{
+    work->held[slot] = Py_NewRef((PyObject *)array);
+    work->slot[slot] = (PyObject *)array;
+}
 
 static bool
 is_given(const segment_work *work, enum slot slot)
@@ -90,11 +117,10 @@ is_on(const segment_work *work, enum slot slot)
 static bool
 has_other_options(const segment_work *work)
 {
-    return is_given(work, Q) || is_given(work, DDOF) || is_on(work, RETURN_ARG) ||
-           is_on(work, ASSUME_SORTED);
+    return is_given(work, Q) || is_given(work, DDOF) || is_on(work, RETURN_ARG);
 }
 
-/* Are segments said in exactly one way, and by no plan? */
+/* Are segments said in exactly one way? */
 static bool
 has_one_addressing(const segment_work *work)
 {
@@ -103,8 +129,7 @@ has_one_addressing(const segment_work *work)
                      is_given(work, LENGTHS) +
                      (is_given(work, STARTS) || is_given(work, STOPS));
     return ways == 1 && (by_ranges || !is_given(work, STARTS)) &&
-           (by_ranges || !is_given(work, STOPS)) &&
-           ps_plan_of(work->reduce.state, work->slot[IDS]) == NULL;
+           (by_ranges || !is_given(work, STOPS));
 }
 
 static int
@@ -130,7 +155,8 @@ take_options(segment_work *work)
     reduce->fills = is_given(work, FILL_VALUE);
     const bool is_sum = reduction->fold == PS_add && reduction->of == PS_FOLD_VALUES;
     const bool lacks_initial = reduction->divides || reduction->of == PS_FOLD_ONES;
-    return !(reduce->starts && (reduce->fills || lacks_initial)) &&
+    return !(is_on(work, ASSUME_SORTED) && !is_given(work, IDS)) &&
+           !(reduce->starts && (reduce->fills || lacks_initial)) &&
            !(reduce->compensated && (!is_sum || !is_given(work, IDS))) &&
            !(is_given(work, WEIGHTS) && (!is_sum || reduce->compensated));
 }
@@ -148,8 +174,33 @@ take_index(segment_work *work, enum slot slot, const char *name, PyArrayObject *
     if (*index == NULL) {
         return -1;
     }
-    work->slot[slot] = (PyObject *)*index;
+    put(work, slot, *index);
     return 1;
+}
+
+/* A plan's rows as ids; what it is not good for, the helper says. */
+static int
+take_plan(segment_work *work, const ps_plan *plan)
+{
+    ps_reduce *const reduce = &work->reduce;
+    const bool names_other = is_given(work, MODE) && reduce->mode != PS_MODE_IDS &&
+                             reduce->mode != plan->mode;
+    if (names_other || (plan->has_negative && plan->mode == PS_MODE_RAISE) ||
+        (is_on(work, ASSUME_SORTED) && !plan->is_sorted)) {
+        return 0;
+    }
+    reduce->plan = work->slot[IDS];
+    reduce->mode = plan->n_kept < plan->n ? PS_MODE_DROP : PS_MODE_IDS;
+    reduce->ids = ps_plan_rows(work->slot[IDS]);
+    return reduce->ids != NULL ? 1 : -1;
+}
+
+static int
+take_ids(segment_work *work)
+{
+    const ps_plan *const plan = ps_plan_of(work->reduce.state, work->slot[IDS]);
+    return plan != NULL ? take_plan(work, plan)
+                        : take_index(work, IDS, "ids", &work->reduce.ids);
 }
 
 static int
@@ -162,7 +213,7 @@ take_limits(segment_work *work, enum slot slot, const char *name,
     const int taken =
             ps_take_limits(work->reduce.state, work->slot[slot], name, limits);
     if (taken == 1) {
-        work->slot[slot] = (PyObject *)*limits;
+        put(work, slot, *limits);
     }
     return taken;
 }
@@ -177,7 +228,7 @@ take_companions(segment_work *work)
         if (reduce->mask == NULL) {
             return -1;
         }
-        work->slot[WHERE] = (PyObject *)reduce->mask;
+        put(work, WHERE, reduce->mask);
     }
     if (is_given(work, WEIGHTS)) {
         if (ps_is_python_number(work->slot[WEIGHTS])) {
@@ -187,7 +238,7 @@ take_companions(segment_work *work)
         if (reduce->weights == NULL) {
             return -1;
         }
-        work->slot[WEIGHTS] = (PyObject *)reduce->weights;
+        put(work, WEIGHTS, reduce->weights);
     }
     return 1;
 }
@@ -201,8 +252,8 @@ take_arrays(segment_work *work)
     if (reduce->values == NULL) {
         return -1;
     }
-    work->slot[VALUES] = (PyObject *)reduce->values;
-    int taken = take_index(work, IDS, "ids", &reduce->ids);
+    put(work, VALUES, reduce->values);
+    int taken = take_ids(work);
     if (taken == 1) {
         taken = take_index(work, GATHER, "gather", &reduce->gather);
     }
@@ -250,7 +301,8 @@ flatten(segment_work *work)
 {
     ps_reduce *const reduce = &work->reduce;
     reduce->n_own = 1;
-    if (reduce->batch_dims != 0 || reduce->gather != NULL || reduce->mask != NULL) {
+    if (reduce->batch_dims != 0 || reduce->gather != NULL || reduce->mask != NULL ||
+        reduce->plan != NULL) {
         return 0;
     }
     Py_SETREF(reduce->values, ps_flat_of(reduce->values));
@@ -432,12 +484,71 @@ size_from_ids(ps_reduce *reduce)
                    : reduce->size <= (int64_t)1 << 27 || reduce->size / 64 <= n;
 }
 
+/* Do ids never decrease within a batch? Negatives are all alike here. */
+static bool
+are_sorted(const ps_reduce *reduce, PyArrayObject *ids)
+{
+    enum {
+        BLOCK = 256
+    };
+    const int64_t n = PyArray_SIZE(ids), size = PyArray_ITEMSIZE(ids);
+    int64_t row[BLOCK], before = INT64_MIN, n_batches = 1;
+    for (int i = 0; i < reduce->batch_dims; i++) {
+        n_batches *= PyArray_DIM(ids, i);
+    }
+    const int64_t each = n > 0 ? n / n_batches : 1;
+    for (int64_t first = 0; first < n; first += BLOCK) {
+        const int64_t count = n - first < BLOCK ? n - first : BLOCK;
+        ps_kernels()->rows[ps_index_type_of(ids)](PS_MODE_DROP, row,
+                                                  PyArray_BYTES(ids) + first * size,
+                                                  count, size, INT64_MAX);
+        for (int64_t i = 0; i < count; i++) {
+            if (row[i] < before && (first + i) % each != 0) {
+                return false;
+            }
+            before = row[i];
+        }
+    }
+    return true;
+}
+
+/* assume_sorted=, a promise. */
+static int
+check_order(const segment_work *work)
+{
+    const ps_reduce *const reduce = &work->reduce;
+    if (!is_on(work, ASSUME_SORTED) || reduce->plan != NULL) {
+        return 1;
+    }
+    PyArrayObject *const ids = ps_contiguous(reduce->ids);
+    const int sorted = ids != NULL ? are_sorted(reduce, ids) : -1;
+    Py_XDECREF((PyObject *)ids);
+    return sorted;
+}
+
+/* A plan knows how many segments there are. */
+static int
+size_from_plan(segment_work *work)
+{
+    ps_reduce *const reduce = &work->reduce;
+    const ps_plan *const plan = ps_plan_of(reduce->state, reduce->plan);
+    const bool fits = reduce->size < 0 || reduce->size == plan->size;
+    reduce->size = plan->size;
+    return fits;
+}
+
 /* By ids: what is named is within bounds even where all elements are left out. */
 static int
 place_ids(segment_work *work)
 {
     ps_reduce *const reduce = &work->reduce;
-    const int found = reduce->size < 0 ? size_from_ids(reduce) : 1;
+    int found = check_order(work);
+    if (found == 1 && reduce->plan != NULL) {
+        found = size_from_plan(work);
+    }
+    else if (found == 1 && reduce->size < 0) {
+        found = size_from_ids(reduce);
+    }
     if (found <= 0 || !reduce->is_fine || reduce->mode != PS_MODE_IDS) {
         return found;
     }
@@ -683,8 +794,7 @@ static PyObject *
 segment_reduce(PyObject *module, PyObject **slot, const char *name)
 {
     segment_work work;
-    ps_begin_reduce(&work.reduce, ps_get_state(module));
-    work.slot = slot;
+    begin_work(&work, module, slot);
     work.name = name;
     work.reduce.reduction = name != NULL
                                     ? ps_reduction_named(name)
@@ -693,7 +803,64 @@ segment_reduce(PyObject *module, PyObject **slot, const char *name)
     PyObject *const result = done == 1   ? deliver(&work)
                              : done == 0 ? reduce_in_python(&work)
                                          : NULL;
-    ps_close_reduce(&work.reduce);
+    close_work(&work);
+    return result;
+}
+
+/* ---- several ops ---- */
+
+/* Put the results of a call for each op, in `all`, together; counts come with the
+ * first. */
+static PyObject *
+join_results(segment_work *all, Py_ssize_t n)
+{
+    const bool returns_counts = all[0].reduce.returns_counts;
+    PyObject *results = PyTuple_New(n), *const out = all[0].slot[OUT];
+    for (Py_ssize_t i = 0; results != NULL && i < n; i++) {
+        PyTuple_SET_ITEM(results, i, Py_NewRef((PyObject *)all[i].reduce.sums));
+    }
+    if (results != NULL && out != NULL && out != Py_None) {
+        PyObject *const write = ps_get_helper(all[0].reduce.state, PS_HELPER_write_out);
+        Py_SETREF(results, write != NULL ? PyObject_CallFunctionObjArgs(
+                                                   write, out, results, Py_True, NULL)
+                                         : NULL);
+    }
+    if (results != NULL && returns_counts) {
+        Py_SETREF(results, PyTuple_Pack(2, results, (PyObject *)all[0].reduce.counts));
+    }
+    return results;
+}
+
+/* One call after the other on the same arrays: slots hold those that the first call has
+ * made of its arguments, which lives as long as the others. */
+static PyObject *
+reduce_by_all(PyObject *module, PyObject **slot, PyObject *ops)
+{
+    const Py_ssize_t n = PyTuple_GET_SIZE(ops);
+    segment_work *const all = PyMem_Malloc((size_t)n * sizeof(segment_work));
+    PyObject *result = NULL;
+    Py_ssize_t made = 0;
+    int done = 1;
+    if (all == NULL) {
+        return PyErr_NoMemory();
+    }
+    for (; made < n && done == 1; made++) {
+        segment_work *const work = &all[made];
+        begin_work(work, module, slot);
+        work->reduce.reduction =
+                ps_find_reduction(work->reduce.state, PyTuple_GET_ITEM(ops, made));
+        done = run_steps(work);
+    }
+    if (done == 1) {
+        result = join_results(all, n);
+    }
+    else if (done == 0) {
+        result = reduce_in_python(&all[0]);
+    }
+    for (Py_ssize_t i = 0; i < made; i++) {
+        close_work(&all[i]);
+    }
+    PyMem_Free(all);
     return result;
 }
 
@@ -705,7 +872,10 @@ ps_py_segment_reduce(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
     if (ps_parse(ps_get_state(module), &signature, args, n_args, keywords, slot) < 0) {
         return NULL;
     }
-    return segment_reduce(module, slot, NULL);
+    PyObject *const op = slot[OP];
+    return op != NULL && PyTuple_Check(op) && PyTuple_GET_SIZE(op) > 0
+                   ? reduce_by_all(module, slot, op)
+                   : segment_reduce(module, slot, NULL);
 }
 
 #define DEFINE_SEGMENT_NAME(name, op)                                                  \

@@ -11,6 +11,7 @@ typedef struct {
     enum ps_mode mode;
     bool compensated, returns_counts, skips_missing;
     PyArrayObject *values, *ids; /* owned; ids NULL: by runs */
+    PyObject *plan;              /* borrowed: whose rows ids are, or NULL */
     PyArrayObject *gather;  /* owned: rows of the values that are entries, or NULL */
     PyArrayObject *mask;    /* owned: which take part, or NULL ... */
     bool is_fine;           /* ... of elements, not of entries */
