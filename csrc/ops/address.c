@@ -303,7 +303,7 @@ list_masked(const ps_address *address, int64_t n, ps_walk *at, ps_list_room *roo
         ps_kernels()->list_place(source, row, found, 1, done);
         kept += found;
         done += count;
-        ps_walk_on(at);
+        ps_walk_on(at, NULL, NULL);
     }
     *list = (ps_list){room->offset, room->source, kept};
     return PS_SUCCESS;
@@ -329,7 +329,7 @@ ps_address_list(const ps_address *address, int64_t first, int64_t n, ps_list_roo
                             room, room->flag + done, &has_flags));
         }
         done += count;
-        ps_walk_on(&at);
+        ps_walk_on(&at, NULL, NULL);
     }
     list->offset = room->offset;
     list->source = NULL;

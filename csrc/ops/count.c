@@ -253,7 +253,7 @@ count_piece(void *context, int64_t piece)
     do {
         place.tile.data = data + ps_walk_offset(&place.walk, walk->strides);
         place.out = out + ps_walk_offset(&place.walk, walk->out_strides);
-    } while (count_tile(walk, &place) && ps_walk_on(&place.walk));
+    } while (count_tile(walk, &place) && ps_walk_on(&place.walk, NULL, NULL));
     atomic_fetch_add_explicit(&walk->total, place.total, memory_order_relaxed);
 }
 

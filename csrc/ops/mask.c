@@ -112,20 +112,24 @@ ps_mask_block(const ps_mask_source *source, int64_t first, int64_t n, char *buff
     const int64_t stride = ps_inner_stride(source->ndim, source->strides);
     ps_walk run;
     ps_walk_to(&run, source->ndim, source->shape, first);
+    int64_t offset = ps_walk_offset(&run, source->strides);
     if (source->is_bytes && (stride == 1 || n == 1) && n <= ps_walk_left(&run)) {
-        return source->data + ps_walk_offset(&run, source->strides);
+        return source->data + offset;
     }
     void (*const truth)(char *, const char *, int64_t, int64_t, const char *) =
             ps_kernels()->truth[source->size];
+    const int last = source->ndim - 1;
+    const int64_t whole = last >= 0 ? source->shape[last] : 1;
+    int64_t left = ps_walk_left(&run);
     for (int64_t at = 0;;) {
-        const int64_t count = ps_min(n - at, ps_walk_left(&run));
-        truth(buffer + at, source->data + ps_walk_offset(&run, source->strides), stride,
-              count, source->bits);
+        const int64_t count = ps_min(n - at, left);
+        truth(buffer + at, source->data + offset, stride, count, source->bits);
         at += count;
         if (at == n) {
             return buffer;
         }
-        ps_walk_on(&run);
+        ps_walk_on(&run, source->strides, &offset);
+        left = whole;
     }
 }
 

@@ -37,19 +37,12 @@ size_of_type(const ps_operand *operand)
     return operand->type == PS_raw ? operand->itemsize : ps_dtype_size[operand->type];
 }
 
-/* Flat arrays are read in place, whatever the block. */
+/* Flat arrays are read in place, whatever the block; all others may need to be packed,
+ * since a block may end a run. */
 int64_t
 ps_operand_nbytes(const ps_operand *operand)
 {
     return operand->is_flat ? 0 : PS_OPERAND_BLOCK * size_of_type(operand);
-}
-
-/* Where an element lies, which begins a run or stands in one; valid until the walk
- * goes on. */
-static char *
-run_data(const ps_operand *operand, const ps_walk *run)
-{
-    return operand->data + ps_walk_offset(run, operand->strides);
 }
 
 /* A flat array is no longer flat then: every block has to be packed. */
@@ -59,7 +52,8 @@ ps_operand_pack(ps_operand *operand)
     operand->is_ready = operand->is_flat = false;
 }
 
-/* For targets, which kernels work on in place: no conversion is thought of. */
+/* For targets, which kernels work on in place: no conversion is thought of, and the
+ * caller ends its blocks where a run ends. */
 char *
 ps_operand_run(const ps_operand *operand, int64_t first, int64_t *n, int64_t *stride)
 {
@@ -67,7 +61,7 @@ ps_operand_run(const ps_operand *operand, int64_t first, int64_t *n, int64_t *st
     ps_walk_to(&run, operand->ndim, operand->shape, first);
     *n = ps_walk_left(&run);
     *stride = ps_inner_stride(operand->ndim, operand->strides);
-    return run_data(operand, &run);
+    return operand->data + ps_walk_offset(&run, operand->strides);
 }
 
 /* A row that repeats along the axis before it is packed once, and copied as often as
@@ -91,8 +85,9 @@ repeat_row(const ps_operand *operand, ps_walk *run, char *row, int64_t count,
     return rows * count;
 }
 
-/* A run that a kernel can read as it lies; else it is packed, an item that stands for
- * all of them once. buffer has room for n items of `type`. */
+/* item[i] = element first + i as `type`, n of them. A run that a kernel can read as it
+ * lies; else it is packed, an item that stands for all of them once. buffer has room
+ * for n items of `type`. */
 const char *
 ps_operand_block(const ps_operand *operand, int64_t first, int64_t n, char *buffer,
                  bool *is_one)
@@ -100,10 +95,11 @@ ps_operand_block(const ps_operand *operand, int64_t first, int64_t n, char *buff
     const int64_t stride = ps_inner_stride(operand->ndim, operand->strides);
     ps_walk run;
     ps_walk_to(&run, operand->ndim, operand->shape, first);
+    int64_t offset = ps_walk_offset(&run, operand->strides);
     const bool is_whole = ps_walk_left(&run) >= n;
     *is_one = stride == 0 && is_whole;
     if (operand->is_ready && is_whole && (*is_one || stride == operand->itemsize)) {
-        return run_data(operand, &run);
+        return operand->data + offset;
     }
     const int64_t size = size_of_type(operand);
     if (*is_one) {
@@ -113,14 +109,14 @@ ps_operand_block(const ps_operand *operand, int64_t first, int64_t n, char *buff
     for (int64_t done = 0;;) {
         const int64_t count = ps_min(ps_walk_left(&run), n - done);
         ps_convert(operand->type, to, operand->dtype, operand->itemsize,
-                   operand->swapped, run_data(operand, &run), stride, count);
+                   operand->swapped, operand->data + offset, stride, count);
         const int64_t added = repeat_row(operand, &run, to, count, n - done - count);
         to += (count + added) * size;
         done += count + added;
         if (done >= n) {
             return buffer;
         }
-        ps_walk_on(&run);
+        ps_walk_on(&run, operand->strides, &offset);
     }
 }
 
@@ -133,15 +129,16 @@ ps_operand_store(const ps_operand *operand, int64_t first, int64_t n, const char
     const int64_t stride = ps_inner_stride(operand->ndim, operand->strides);
     ps_walk run;
     ps_walk_to(&run, operand->ndim, operand->shape, first);
+    int64_t offset = ps_walk_offset(&run, operand->strides);
     for (int64_t done = 0;;) {
         const int64_t count = ps_min(ps_walk_left(&run), n - done);
-        ps_kernels()->copy[size](run_data(operand, &run), stride, from,
+        ps_kernels()->copy[size](operand->data + offset, stride, from,
                                  operand->itemsize, count);
         from += count * operand->itemsize;
         done += count;
         if (done >= n) {
             return;
         }
-        ps_walk_on(&run);
+        ps_walk_on(&run, operand->strides, &offset);
     }
 }

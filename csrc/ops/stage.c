@@ -237,15 +237,19 @@ walk_row(stage *work, char *target, char *row, stretch_fn fn)
     const ps_rows *const rows = &work->call->rows;
     const int64_t stride = ps_inner_stride(rows->ndim, rows->target_strides);
     ps_walk run;
+    if (rows->ndim == 0) {
+        fn(work, target, 0, row, 1);
+        return true;
+    }
+    int64_t offset = 0;
     ps_walk_to(&run, rows->ndim, rows->shape, 0);
     do {
         const int64_t n = ps_walk_left(&run);
-        char *const at = target + ps_walk_offset(&run, rows->target_strides);
-        if (!walk_stretch(work, at, stride, row, n, fn)) {
+        if (!walk_stretch(work, target + offset, stride, row, n, fn)) {
             return false;
         }
         row += n * work->size;
-    } while (ps_walk_on(&run));
+    } while (ps_walk_on(&run, rows->target_strides, &offset));
     return true;
 }
 

@@ -8,6 +8,7 @@
 #define PS_OPS_STRIDED_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/view.h"
@@ -89,9 +90,7 @@ bool ps_broadcast_strides(int ndim, const int64_t *shape, int own_ndim,
 /* ---- walking ---- */
 
 /* Where a walk stands: coordinates, of which the last one counts along a run, the
- * stretch of elements to the end of the innermost axis. Offsets are made from
- * coordinates for each array, once a run: that costs a product an axis, beside a kernel
- * call. */
+ * stretch of elements to the end of the innermost axis. */
 typedef struct {
     int ndim;
     const int64_t *shape; /* borrowed */
@@ -133,14 +132,28 @@ ps_walk_offset(const ps_walk *walk, const int64_t *strides)
     return offset;
 }
 
-/* On to the start of the next run. False: there is none, and the walk is at its start
- * again. */
+/* On to the start of the next run. *offset, of where the walk stands by `strides`, goes
+ * with it, which short runs feel; strides NULL: coordinates alone. False: there is no
+ * next run, and the walk is at its start again. */
 static inline bool
-ps_walk_on(ps_walk *walk)
+ps_walk_on(ps_walk *walk, const int64_t *strides, int64_t *offset)
 {
-    for (int i = walk->ndim - 1; i >= 0; i--) {
-        if (i < walk->ndim - 1 && ++walk->at[i] < walk->shape[i]) {
+    int i = walk->ndim - 1;
+    if (i >= 0 && walk->at[i] != 0) {
+        if (strides != NULL) {
+            *offset -= walk->at[i] * strides[i];
+        }
+        walk->at[i] = 0;
+    }
+    while (--i >= 0) {
+        if (++walk->at[i] < walk->shape[i]) {
+            if (strides != NULL) {
+                *offset += strides[i];
+            }
             return true;
+        }
+        if (strides != NULL) {
+            *offset -= (walk->shape[i] - 1) * strides[i];
         }
         walk->at[i] = 0;
     }

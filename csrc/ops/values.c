@@ -327,16 +327,17 @@ pack_row(const ps_value_source *source, const char *row, char *to)
     const int64_t stride = rows->value_strides[rows->ndim - 1];
     ps_walk run;
     ps_walk_to(&run, rows->ndim - n_outer, rows->shape + n_outer, source->column);
+    int64_t offset = ps_walk_offset(&run, strides);
     for (int64_t left = source->width;;) {
         const int64_t n = ps_min(ps_walk_left(&run), left);
         ps_convert(source->type, to, values->dtype, values->itemsize, values->swapped,
-                   row + ps_walk_offset(&run, strides), stride, n);
+                   row + offset, stride, n);
         to += n * packed_size(source);
         left -= n;
         if (left == 0) {
             return;
         }
-        ps_walk_on(&run);
+        ps_walk_on(&run, strides, &offset);
     }
 }
 
@@ -352,9 +353,9 @@ pack_block(const ps_value_source *source, int64_t first, int64_t n,
     const int64_t row_nbytes = ps_packed_nbytes(source, 1);
     ps_walk run;
     ps_walk_to(&run, address->ndim, address->shape, first);
+    int64_t offset = ps_walk_offset(&run, values->entry_strides);
     for (int64_t done = 0; done < n;) {
-        const char *const from = values->data + value_offset +
-                                 ps_walk_offset(&run, values->entry_strides);
+        const char *const from = values->data + value_offset + offset;
         const int64_t count = ps_min(ps_walk_left(&run), n - done);
         if (source->split.width == 1) {
             ps_convert(source->type, buffer, values->dtype, values->itemsize,
@@ -367,7 +368,7 @@ pack_block(const ps_value_source *source, int64_t first, int64_t n,
             }
         }
         done += count;
-        ps_walk_on(&run);
+        ps_walk_on(&run, values->entry_strides, &offset);
     }
 }
 
