@@ -145,3 +145,56 @@ def test_complex_weights_have_one_product_by_ids_and_by_offsets():
     imaginary = values.real * weights.imag + values.imag * weights.real
     assert (by_ids == by_offsets).all()
     assert (by_ids.real == real).all() and (by_ids.imag == imaginary).all()
+
+
+def spread(values, groups, size, ddof):
+    """Return variances from exact means, group by group."""
+    result = np.full((size, *values.shape[1:]), np.nan)
+    for group in range(size):
+        taking = values[groups == group]
+        if len(taking) > ddof:
+            result[group] = ((taking - taking.mean(axis=0)) ** 2).sum(axis=0)
+            result[group] /= len(taking) - ddof
+    return result
+
+
+@pytest.mark.parametrize("ddof", [0, 1, np.float64(0.5), np.array(2)])
+def test_variances_along_any_axis_of_listed_rows_under_masks(ddof):
+    rng = np.random.default_rng(4)
+    values = rng.normal(size=(30, 3))
+    ids = np.sort(rng.integers(0, 5, 30))
+    gather = rng.integers(-30, 30, 30)
+    where = rng.random(30) < 0.7
+    offsets = np.searchsorted(ids, np.arange(7))
+    expected = spread(values, ids, 6, ddof)
+    for said in ({"ids": ids, "num_segments": 6}, {"offsets": offsets}):
+        options = {**said, "op": "var", "ddof": ddof}
+        along = ps.segment_reduce(values.T, axis=1, **options)
+        np.testing.assert_allclose(along, expected.T)
+        listed = ps.segment_reduce(values, gather=gather, where=where, **options)
+        some = spread(values[gather][where], ids[where], 6, ddof)
+        np.testing.assert_allclose(listed, some)
+        roots = ps.segment_reduce(values, gather=gather, **{**options, "op": "std"})
+        whole = spread(values[gather], ids, 6, ddof)
+        np.testing.assert_allclose(roots, np.sqrt(whole))
+
+
+def test_several_ops_give_what_each_gives_alone():
+    rng = np.random.default_rng(5)
+    values = rng.normal(size=(40, 2))
+    ids = rng.integers(0, 6, 40)
+    ops = ("add", "mean", "std", "min", "count", "argmax")
+    for options in ({}, {"where": ids > 2}, {"skipna": True}, {"fill_value": 3}):
+        alone = [ps.segment_reduce(values, ids, 8, op=op, **options) for op in ops]
+        whole = ps.segment_reduce(values, ids.tolist(), 8, op=ops, **options)
+        assert type(whole) is tuple
+        for one, other in zip(whole, alone, strict=True):
+            np.testing.assert_array_equal(one, other)
+    outs = tuple(np.zeros((8, 2)) for _ in ops)
+    assert ps.segment_reduce(values, ids, 8, op=ops, out=outs)[2] is outs[2]
+    both, places = ps.segment_reduce(
+        values, ids, 8, op=("min", "fmax"), return_arg=True
+    )
+    assert len(both) == len(places) == 2
+    with pytest.raises(ValueError, match="same memory twice"):
+        ps.segment_reduce(values, ids, 8, op=("add", "max"), out=(outs[0], outs[0]))

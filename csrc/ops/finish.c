@@ -18,7 +18,9 @@ enum {
     /* Half of a first cache, beside the result of a cast: what has just been divided is
      * cast from there.
      * Bytes of the sums that are worked at a time. */
-    PIECE_BYTES = 16 << 10
+    PIECE_BYTES = 16 << 10,
+    /* Counts that are looked at together. */
+    RUN = 64
 };
 
 /* C rounds towards zero, np.floor_divide down. */
@@ -90,13 +92,37 @@ write_no_mean(enum ps_dtype type, char *item)
     }
 }
 
+/* Are n counts all zero? No branch in the loop, so that it is vector code. Where few
+ * entries have millions of groups, whole runs are, and what these become is one value:
+ * to divide each takes ten times as long as to write it.
+ */
+static bool
+are_empty(const int64_t *count, int64_t n)
+{
+    int64_t any = 0;
+    for (int64_t i = 0; i < n; i++) {
+        any |= count[i];
+    }
+    return any == 0;
+}
+
 /* sum[i] /= count[i]: the commonest means. A look at the type for each of a million of
  * them takes longer than the division. */
 static void
 divide_doubles(f64 *sum, const int64_t *count, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++) {
-        sum[i] /= (f64)count[i];
+    for (int64_t first = 0; first < n; first += RUN) {
+        const int64_t last = ps_min(n, first + RUN);
+        if (are_empty(count + first, last - first)) {
+            const f64 nothing = sum[first] / (f64)count[first];
+            for (int64_t i = first; i < last; i++) {
+                sum[i] = nothing;
+            }
+            continue;
+        }
+        for (int64_t i = first; i < last; i++) {
+            sum[i] /= (f64)count[i];
+        }
     }
 }
 
@@ -142,7 +168,58 @@ divide_by_weights(enum ps_dtype type, char *sums, const char *weight, int64_t n,
     }
 }
 
-/* out[i][j] = fill where count[i] is zero: groups that nothing came to. */
+/* What squares about a mean become: over the count less ddof, NaN where that is not
+ * positive; the quotient is of the type of the squares. */
+static double
+spread_of(const ps_finish_call *call, double square, double freedom)
+{
+    double spread = NAN;
+    if (freedom > 0) {
+        spread = call->type == PS_f32 ? (double)((f32)square / (f32)freedom)
+                                      : square / freedom;
+    }
+    /* Of a float32, the root in float64 rounds to that in float32. */
+    return call->roots ? sqrt(spread) : spread;
+}
+
+/* sums[i][j] = spread_of(sums[i][j], count[i]), elements [first, last) of n rows. */
+static void
+spread_row(const ps_finish_call *call, char *sums, int64_t count, int64_t first,
+           int64_t last)
+{
+    const double freedom = (double)count - call->ddof;
+    for (int64_t j = first; j < last; j++) {
+        if (call->type == PS_f32) {
+            f32 *const square = (f32 *)(void *)sums + j;
+            *square = (f32)spread_of(call, (double)*square, freedom);
+        }
+        else {
+            f64 *const square = (f64 *)(void *)sums + j;
+            *square = spread_of(call, *square, freedom);
+        }
+    }
+}
+
+/* All rows; a run of rows without entries is the first of them, again and again. */
+static void
+spread(const ps_finish_call *call, char *sums, const int64_t *count, int64_t n,
+       int64_t width)
+{
+    const int64_t nbytes = width * ps_dtype_size[call->type];
+    for (int64_t first = 0; first < n; first += RUN) {
+        const int64_t last = ps_min(n, first + RUN);
+        const bool is_empty = nbytes > 0 && are_empty(count + first, last - first);
+        for (int64_t i = first; i < (is_empty ? first + 1 : last); i++) {
+            spread_row(call, sums, count[i], i * width, (i + 1) * width);
+        }
+        for (int64_t i = first + 1; is_empty && i < last; i++) {
+            memcpy(sums + i * nbytes, sums + first * nbytes, (size_t)nbytes);
+        }
+    }
+}
+
+/* out[i][j] = fill where count[i] is zero: groups that nothing came to. Counts are of
+ * rows of `width`, of which one element is written after the other. */
 static void
 fill_empty(const ps_finish_call *call, char *out, const int64_t *count, int64_t n,
            int64_t width)
@@ -169,7 +246,10 @@ finish_rows(const ps_finish_call *call, int64_t first, int64_t counted, int64_t 
     char *const out = call->out + first * width * ps_dtype_size[call->out_type];
     const int64_t rows = call->is_fine ? elements : n;
     const int64_t each = call->is_fine ? 1 : width;
-    if (call->divides && call->weight_sums != NULL) {
+    if (call->spreads) {
+        spread(call, sums, count, rows, each);
+    }
+    else if (call->divides && call->weight_sums != NULL) {
         divide_by_weights(call->type, sums, call->weight_sums + counted * size, rows,
                           each);
     }

@@ -327,7 +327,10 @@ typedef struct {
     int64_t n_batches, n_before, n_segments, width;
     const int64_t *count;
     bool is_fine;
-    bool divides;            /* sums become means: of count, or, of f32 and f64, ... */
+    bool divides; /* sums become means: of count, or, of f32 and f64, ... */
+    bool spreads; /* f32 or f64 are squares about means: over count less ddof, ... */
+    bool roots;   /* ... of which the square root */
+    double ddof;
     const char *weight_sums; /* ... of these, of `type`, laid out as count; or NULL */
     const void *fill; /* of out_type: the result of groups without entries, or NULL */
 } ps_finish_call;

@@ -47,6 +47,8 @@ typedef struct {
     int64_t unheard; /* bytes since the last look at signals */
 } visiting;
 
+/* Places of extremes. Under a mask of elements there are `width` times as many groups
+ * of one element each, which lie in the results as rows of `width` do. */
 static void
 visit_find(const ps_visit_call *call, const int64_t *index, const char *rows,
            int64_t first, int64_t n, int64_t width)
@@ -57,6 +59,7 @@ visit_find(const ps_visit_call *call, const int64_t *index, const char *rows,
                                                      first, n, width);
 }
 
+/* Squared distances, into the same layout. */
 static void
 visit_deviate(const ps_visit_call *call, const int64_t *index, const char *rows,
               int64_t first, int64_t n, int64_t width)
@@ -75,7 +78,8 @@ row_of(const ps_visit_call *call, int64_t entry)
            (call->offset != NULL ? call->offset[entry] : entry * call->row_stride);
 }
 
-/* The rows of the block as kernels want them. */
+/* The rows of the block as kernels want them: n of `width` elements of the type that is
+ * worked in, contiguous. */
 static const char *
 rows_of_block(const visiting *at)
 {
@@ -196,6 +200,7 @@ add_entries(visiting *at, int64_t s, int64_t entry, int64_t n)
     return true;
 }
 
+/* Segments in order, whose limits are copied and checked some hundred at a time. */
 static ps_status
 visit_runs(visiting *at)
 {

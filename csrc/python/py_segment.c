@@ -117,7 +117,12 @@ is_on(const segment_work *work, enum slot slot)
 static bool
 has_other_options(const segment_work *work)
 {
-    return is_given(work, Q) || is_given(work, DDOF) || is_on(work, RETURN_ARG);
+    const ps_reduction *const reduction = work->reduce.reduction;
+    const bool has_places = reduction->of == PS_FOLD_VALUES &&
+                            (reduction->fold == PS_min || reduction->fold == PS_max ||
+                             reduction->fold == PS_fmin || reduction->fold == PS_fmax);
+    return is_given(work, Q) || (is_given(work, DDOF) && !reduction->spreads) ||
+           (is_on(work, RETURN_ARG) && (!has_places || is_given(work, INITIAL)));
 }
 
 /* Are segments said in exactly one way? */
@@ -143,6 +148,7 @@ take_options(segment_work *work)
         return 0;
     }
     if (ps_to_mode(slot[MODE], false, &reduce->mode) < 0 ||
+        ps_to_bool(slot[RETURN_ARG], "return_arg", &reduce->wants_places) < 0 ||
         ps_to_bool(slot[SKIPNA], "skipna", &reduce->skips_missing) < 0 ||
         ps_to_bool(slot[RETURN_COUNTS], "return_counts", &reduce->returns_counts) < 0 ||
         ps_to_bool(slot[COMPENSATED], "compensated", &reduce->compensated) < 0) {
@@ -153,8 +159,10 @@ take_options(segment_work *work)
     }
     reduce->starts = is_given(work, INITIAL);
     reduce->fills = is_given(work, FILL_VALUE);
-    const bool is_sum = reduction->fold == PS_add && reduction->of == PS_FOLD_VALUES;
-    const bool lacks_initial = reduction->divides || reduction->of == PS_FOLD_ONES;
+    const bool is_sum = reduction->fold == PS_add && reduction->of == PS_FOLD_VALUES &&
+                        !reduction->spreads;
+    const bool lacks_initial = reduction->divides || reduction->of == PS_FOLD_ONES ||
+                               reduction->of == PS_FOLD_PLACES;
     return !(is_on(work, ASSUME_SORTED) && !is_given(work, IDS)) &&
            !(reduce->starts && (reduce->fills || lacks_initial)) &&
            !(reduce->compensated && (!is_sum || !is_given(work, IDS))) &&
@@ -272,6 +280,22 @@ take_arrays(segment_work *work)
     return taken == 1 ? take_companions(work) : taken;
 }
 
+/* ddof=: any real number. */
+static int
+take_freedom(segment_work *work)
+{
+    PyObject *const given = work->slot[DDOF];
+    if (!is_given(work, DDOF)) {
+        return 1;
+    }
+    if (!PyLong_Check(given) && !PyFloat_Check(given) &&
+        !PyArray_IsScalar(given, Integer) && !PyArray_IsScalar(given, Floating)) {
+        return 0;
+    }
+    work->reduce.ddof = PyFloat_AsDouble(given);
+    return work->reduce.ddof == -1 && PyErr_Occurred() ? -1 : 1;
+}
+
 /* The numbers among the arguments: the last that may run Python code. */
 static int
 take_numbers(segment_work *work)
@@ -290,7 +314,7 @@ take_numbers(segment_work *work)
     return is_given(work, NUM_SEGMENTS) && ps_to_size(work->slot[NUM_SEGMENTS],
                                                       "num_segments", &reduce->size) < 0
                    ? -1
-                   : 1;
+                   : take_freedom(work);
 }
 
 /* ---- which axes ---- */
@@ -705,11 +729,16 @@ take_types(segment_work *work)
     int found = ps_find_types(reduce->state, reduce->reduction, descr,
                               work->slot[DTYPE], types);
     Py_DECREF(descr);
-    if (found == 1 && reduce->ids == NULL &&
-        (reduce->mask != NULL || reduce->skips_missing) &&
-        reduce->reduction->fold == PS_mul &&
-        ps_dtype_kind[types->sum_type] == PS_KIND_COMPLEX) {
-        found = 0; /* no value is neutral: what is left out has to be skipped */
+    const bool skips = reduce->mask != NULL || reduce->skips_missing;
+    const bool has_no_neutral = reduce->reduction->of == PS_FOLD_ENDS ||
+                                (reduce->reduction->fold == PS_mul &&
+                                 ps_dtype_kind[types->sum_type] == PS_KIND_COMPLEX);
+    if (found == 1 && reduce->reduction->of != PS_FOLD_PLACES &&
+        !ps_can_convert(types->sum_type, types->result_type)) {
+        found = 0;
+    }
+    if (found == 1 && reduce->ids == NULL && skips && has_no_neutral) {
+        found = 0; /* runs skip nothing: what is left out holds the neutral value */
     }
     if (found == 1 && (is_given(work, DTYPE) || reduce->weights != NULL) &&
         !ps_can_convert(given, types->sum_type)) {
@@ -728,12 +757,41 @@ take_types(segment_work *work)
 
 /* ---- the call ---- */
 
+/* A result, places and counts, as they are asked for: it, or a tuple. */
+static PyObject *
+with_company(const ps_reduce *reduce, PyObject *result, PyObject *places)
+{
+    PyObject *const counts = (PyObject *)reduce->counts;
+    if (reduce->wants_places) {
+        return reduce->returns_counts ? PyTuple_Pack(3, result, places, counts)
+                                      : PyTuple_Pack(2, result, places);
+    }
+    return reduce->returns_counts ? PyTuple_Pack(2, result, counts) : Py_NewRef(result);
+}
+
+/* Is out= a plain array of the result's own kind? */
+static bool
+can_copy_into(PyObject *out, PyArrayObject *result)
+{
+    return out != NULL && PyArray_CheckExact(out) &&
+           PyArray_SAMESHAPE((PyArrayObject *)out, result) &&
+           PyArray_EquivTypes(PyArray_DESCR((PyArrayObject *)out),
+                              PyArray_DESCR(result));
+}
+
 /* out=, or the result, and counts where they are asked for. */
 static PyObject *
 deliver(segment_work *work)
 {
     PyObject *result = (PyObject *)work->reduce.sums, *const out = work->slot[OUT];
-    if (out != NULL && out != Py_None) {
+    if (can_copy_into(out, work->reduce.sums)) {
+        if (ps_require_writeable((PyArrayObject *)out) < 0 ||
+            ps_copy_into((PyArrayObject *)out, work->reduce.sums, false) < 0) {
+            return NULL;
+        }
+        result = out;
+    }
+    else if (out != NULL && out != Py_None) {
         PyObject *const write = ps_get_helper(work->reduce.state, PS_HELPER_write_out);
         result = write != NULL
                          ? PyObject_CallFunction(write, "O(O)O", out, result, Py_False)
@@ -744,9 +802,7 @@ deliver(segment_work *work)
         Py_DECREF(result);
         result = out;
     }
-    return work->reduce.returns_counts
-                   ? PyTuple_Pack(2, result, (PyObject *)work->reduce.counts)
-                   : Py_NewRef(result);
+    return with_company(&work->reduce, result, (PyObject *)work->reduce.places);
 }
 
 /* The arguments that were given, for a helper that knows all of them. */
@@ -814,21 +870,25 @@ segment_reduce(PyObject *module, PyObject **slot, const char *name)
 static PyObject *
 join_results(segment_work *all, Py_ssize_t n)
 {
-    const bool returns_counts = all[0].reduce.returns_counts;
     PyObject *results = PyTuple_New(n), *const out = all[0].slot[OUT];
-    for (Py_ssize_t i = 0; results != NULL && i < n; i++) {
+    PyObject *const places = results != NULL ? PyTuple_New(n) : NULL;
+    for (Py_ssize_t i = 0; places != NULL && i < n; i++) {
+        PyObject *const place = (PyObject *)all[i].reduce.places;
         PyTuple_SET_ITEM(results, i, Py_NewRef((PyObject *)all[i].reduce.sums));
+        PyTuple_SET_ITEM(places, i, Py_NewRef(place != NULL ? place : Py_None));
     }
-    if (results != NULL && out != NULL && out != Py_None) {
+    if (places != NULL && out != NULL && out != Py_None) {
         PyObject *const write = ps_get_helper(all[0].reduce.state, PS_HELPER_write_out);
         Py_SETREF(results, write != NULL ? PyObject_CallFunctionObjArgs(
                                                    write, out, results, Py_True, NULL)
                                          : NULL);
     }
-    if (results != NULL && returns_counts) {
-        Py_SETREF(results, PyTuple_Pack(2, results, (PyObject *)all[0].reduce.counts));
-    }
-    return results;
+    PyObject *const all_of_it = places != NULL && results != NULL
+                                        ? with_company(&all[0].reduce, results, places)
+                                        : NULL;
+    Py_XDECREF(results);
+    Py_XDECREF(places);
+    return all_of_it;
 }
 
 /* One call after the other on the same arrays: slots hold those that the first call has

@@ -9,7 +9,8 @@ typedef struct {
     ps_state *state;
     const ps_reduction *reduction;
     enum ps_mode mode;
-    bool compensated, returns_counts, skips_missing;
+    bool compensated, returns_counts, skips_missing, wants_places;
+    double ddof;
     PyArrayObject *values, *ids; /* owned; ids NULL: by runs */
     PyObject *plan;              /* borrowed: whose rows ids are, or NULL */
     PyArrayObject *gather;  /* owned: rows of the values that are entries, or NULL */
@@ -25,6 +26,7 @@ typedef struct {
     _Alignas(16) char start[16];  /* what every segment starts from */
     _Alignas(16) char fill[16];   /* of the result's type: empty segments */
     PyArrayObject *sums, *counts; /* owned, or NULL; sums become the result */
+    PyArrayObject *places;        /* owned: which entries extremes are, or NULL */
     PyArrayObject *weight_sums;   /* owned: what means are divided by, or NULL */
     ps_runs runs; /* last: it is not cleared; owns limits, rows and masks of runs */
 } ps_reduce;

@@ -16,19 +16,26 @@
 #define ORDERED "biufVmM"
 
 static const ps_reduction rows[] = {
-        {"add", PS_add, PS_FOLD_VALUES, false, NUMBERS "m"},
-        {"mul", PS_mul, PS_FOLD_VALUES, false, NUMBERS},
-        {"min", PS_min, PS_FOLD_VALUES, false, ORDERED},
-        {"max", PS_max, PS_FOLD_VALUES, false, ORDERED},
-        {"fmin", PS_fmin, PS_FOLD_VALUES, false, ORDERED},
-        {"fmax", PS_fmax, PS_FOLD_VALUES, false, ORDERED},
-        {"and", PS_and, PS_FOLD_VALUES, false, "biu"},
-        {"or", PS_or, PS_FOLD_VALUES, false, "biu"},
-        {"xor", PS_xor, PS_FOLD_VALUES, false, "biu"},
-        {"mean", PS_add, PS_FOLD_VALUES, true, NUMBERS "m"},
-        {"count", PS_add, PS_FOLD_ONES, false, "biufVcmMOSU"},
-        {"any", PS_or, PS_FOLD_TRUTH, false, NUMBERS "mM"},
-        {"all", PS_and, PS_FOLD_TRUTH, false, NUMBERS "mM"},
+        {"add", PS_add, PS_FOLD_VALUES, false, .kinds = NUMBERS "m"},
+        {"mul", PS_mul, PS_FOLD_VALUES, false, .kinds = NUMBERS},
+        {"min", PS_min, PS_FOLD_VALUES, false, .kinds = ORDERED},
+        {"max", PS_max, PS_FOLD_VALUES, false, .kinds = ORDERED},
+        {"fmin", PS_fmin, PS_FOLD_VALUES, false, .kinds = ORDERED},
+        {"fmax", PS_fmax, PS_FOLD_VALUES, false, .kinds = ORDERED},
+        {"and", PS_and, PS_FOLD_VALUES, false, .kinds = "biu"},
+        {"or", PS_or, PS_FOLD_VALUES, false, .kinds = "biu"},
+        {"xor", PS_xor, PS_FOLD_VALUES, false, .kinds = "biu"},
+        {"mean", PS_add, PS_FOLD_VALUES, true, .kinds = NUMBERS "m"},
+        {"count", PS_add, PS_FOLD_ONES, false, .kinds = "biufVcmMOSU"},
+        {"var", PS_add, PS_FOLD_VALUES, true, .kinds = "biufV", .spreads = true},
+        {"std", PS_add, PS_FOLD_VALUES, true, .kinds = "biufV", .spreads = true,
+         .roots = true},
+        {"argmin", PS_min, PS_FOLD_PLACES, false, .kinds = ORDERED},
+        {"argmax", PS_max, PS_FOLD_PLACES, false, .kinds = ORDERED},
+        {"first", PS_first, PS_FOLD_ENDS, false, .kinds = NUMBERS "mM"},
+        {"last", PS_set, PS_FOLD_ENDS, false, .kinds = NUMBERS "mM"},
+        {"any", PS_or, PS_FOLD_TRUTH, false, .kinds = NUMBERS "mM"},
+        {"all", PS_and, PS_FOLD_TRUTH, false, .kinds = NUMBERS "mM"},
 };
 enum {
     N_ROWS = sizeof(rows) / sizeof(rows[0])
@@ -101,7 +108,7 @@ natural_descr(const ps_reduction *reduction, PyArray_Descr *given)
     const int number = given->type_num;
     const bool is_whole = PyTypeNum_ISINTEGER(number) || PyTypeNum_ISBOOL(number);
     const bool sums = reduction->fold == PS_add || reduction->fold == PS_mul;
-    if (reduction->of == PS_FOLD_ONES) {
+    if (reduction->of == PS_FOLD_ONES || reduction->of == PS_FOLD_PLACES) {
         return PyArray_DescrFromType(NPY_INT64);
     }
     if (reduction->divides && is_whole) {
@@ -132,7 +139,8 @@ take_dtype(ps_state *state, const ps_reduction *reduction, PyArray_Descr *given,
     if (wanted == NULL) {
         return -1;
     }
-    const bool sums = reduction->fold == PS_add || reduction->fold == PS_mul;
+    const bool sums = (reduction->fold == PS_add || reduction->fold == PS_mul) &&
+                      !reduction->spreads;
     const enum ps_dtype type = ps_dtype_of(state, wanted);
     const bool fits =
             type != PS_raw && type != PS_bf16 &&
@@ -164,6 +172,23 @@ can_divide(enum ps_dtype type)
     return ps_dtype_size[type] >= 8 || type == PS_f32;
 }
 
+/* Places are found among values as they are, half types in float32. */
+static int
+take_order(ps_state *state, const ps_reduction *reduction, PyArray_Descr *given,
+           ps_fold_types *types)
+{
+    const enum ps_dtype type = ps_dtype_of(state, given);
+    types->sum_type = is_half(type) ? PS_f32 : type;
+    types->sum = is_half(type) ? ps_descr_of(state, PS_f32)
+                 : PyDataType_ISNOTSWAPPED(given)
+                         ? (PyArray_Descr *)Py_NewRef((PyObject *)given)
+                         : PyArray_DescrNewByteorder(given, NPY_NATIVE);
+    return types->sum == NULL
+                   ? -1
+                   : ps_kernels()->find_checked[reduction->fold][types->sum_type] !=
+                             NULL;
+}
+
 int
 ps_find_types(ps_state *state, const ps_reduction *reduction, PyArray_Descr *given,
               PyObject *dtype, ps_fold_types *types)
@@ -179,7 +204,8 @@ ps_find_types(ps_state *state, const ps_reduction *reduction, PyArray_Descr *giv
         return -1;
     }
     const bool is_named =
-            dtype != NULL && dtype != Py_None && reduction->of == PS_FOLD_VALUES;
+            dtype != NULL && dtype != Py_None &&
+            (reduction->of == PS_FOLD_VALUES || reduction->of == PS_FOLD_ENDS);
     if (is_named) {
         const int taken = take_dtype(state, reduction, given, dtype, types);
         if (taken <= 0) {
@@ -187,6 +213,14 @@ ps_find_types(ps_state *state, const ps_reduction *reduction, PyArray_Descr *giv
         }
     }
     types->result_type = ps_dtype_of(state, types->result);
+    if (reduction->of == PS_FOLD_ENDS) {
+        types->sum = natural_descr(reduction, given);
+        types->sum_type = ps_dtype_of(state, given);
+        return types->sum != NULL ? 1 : -1;
+    }
+    if (reduction->of == PS_FOLD_PLACES) {
+        return take_order(state, reduction, given, types);
+    }
     types->sum_type = accumulator_of(reduction, types->result_type, is_named);
     types->sum = types->sum_type == types->result_type
                          ? (PyArray_Descr *)Py_NewRef((PyObject *)types->result)
@@ -196,7 +230,9 @@ ps_find_types(ps_state *state, const ps_reduction *reduction, PyArray_Descr *giv
     }
     return types->sum_type < PS_NUM_DTYPES &&
            ps_kernels()->scatter[reduction->fold][types->sum_type] != NULL &&
-           (!reduction->divides || can_divide(types->sum_type));
+           (!reduction->divides || can_divide(types->sum_type)) &&
+           (!reduction->spreads || types->sum_type == PS_f32 ||
+            types->sum_type == PS_f64);
 }
 
 void

@@ -8,7 +8,9 @@
 enum ps_folded {
     PS_FOLD_VALUES,
     PS_FOLD_TRUTH, /* of the values, as bools */
-    PS_FOLD_ONES   /* one for each entry */
+    PS_FOLD_ONES,  /* one for each entry */
+    PS_FOLD_ENDS,  /* nothing: the first or the last of the values is moved */
+    PS_FOLD_PLACES /* nothing: the numbers of the entries that win are the result */
 };
 
 typedef struct {
@@ -17,6 +19,8 @@ typedef struct {
     enum ps_folded of;
     bool divides;      /* the sum by the count */
     const char *kinds; /* of dtypes as NumPy says them; "V" is bfloat16 */
+    bool spreads;      /* squares about the mean are the result, ... */
+    bool roots;        /* ... or the root of their mean */
 } ps_reduction;
 
 /* What a call computes in and what it returns. */

@@ -305,6 +305,23 @@ ps_measure_runs(const ps_runs *runs, int64_t n_entries, int64_t *count)
     return n_bad == 0;
 }
 
+bool
+ps_list_ends(const ps_runs *runs, int64_t n_entries, bool is_first, int64_t *segment,
+             int64_t *entry)
+{
+    const int64_t n = runs->n_segments;
+    PyArrayObject *const stops = runs->are_offsets ? runs->starts : runs->stops;
+    int64_t n_bad = copy_limits(runs->starts, 0, n, n_entries, entry);
+    n_bad += copy_limits(stops, runs->are_offsets, n, n_entries, segment);
+    for (int64_t s = 0; s < n; s++) {
+        const int64_t start = entry[s], stop = segment[s];
+        n_bad += start > stop;
+        segment[s] = start < stop ? s : -1;
+        entry[s] = start >= stop ? 0 : is_first ? start : stop - 1;
+    }
+    return n_bad == 0;
+}
+
 static ps_status
 run_segment(void *call, ps_run *run)
 {

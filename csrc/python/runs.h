@@ -45,6 +45,11 @@ bool ps_read_limit(PyArrayObject *limits, npy_intp at, int64_t *value);
 /* How many entries each run has. False where a limit is out of bounds. */
 bool ps_measure_runs(const ps_runs *runs, int64_t n_entries, int64_t *count);
 
+/* The first or last entry of each run in entry[], its number in segment[], -1 where it
+ * has none, and then entry 0. False where a limit is out of bounds. */
+bool ps_list_ends(const ps_runs *runs, int64_t n_entries, bool is_first,
+                  int64_t *segment, int64_t *entry);
+
 /* Fill the call from the arrays as they are now; the last step before the op. op and
  * type of the call have been set, and so is its `empty`. 0 or -1. */
 int ps_open_runs(ps_state *state, ps_runs *runs);
