@@ -200,7 +200,8 @@ spread_row(const ps_finish_call *call, char *sums, int64_t count, int64_t first,
     }
 }
 
-/* All rows; a run of rows without entries is the first of them, again and again. */
+/* All rows; a run of rows without entries is the first of them, again and again: what
+ * has been copied is copied behind itself. */
 static void
 spread(const ps_finish_call *call, char *sums, const int64_t *count, int64_t n,
        int64_t width)
@@ -212,8 +213,10 @@ spread(const ps_finish_call *call, char *sums, const int64_t *count, int64_t n,
         for (int64_t i = first; i < (is_empty ? first + 1 : last); i++) {
             spread_row(call, sums, count[i], i * width, (i + 1) * width);
         }
-        for (int64_t i = first + 1; is_empty && i < last; i++) {
-            memcpy(sums + i * nbytes, sums + first * nbytes, (size_t)nbytes);
+        char *const run = sums + first * nbytes;
+        const int64_t all = (last - first) * nbytes;
+        for (int64_t done = nbytes; is_empty && done < all; done *= 2) {
+            memcpy(run + done, run, (size_t)ps_min(done, all - done));
         }
     }
 }
