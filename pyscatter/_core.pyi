@@ -413,6 +413,21 @@ def find_extremes(
 def sum_deviations(
     values: np.ndarray, ids: np.ndarray, centre: np.ndarray, /
 ) -> np.ndarray: ...
+def softmax(
+    form: Literal["softmax", "log_softmax", "logsumexp"],
+    values: np.ndarray,
+    axis: int,
+    ids: np.ndarray | None,
+    size: int,
+    starts: np.ndarray | None,
+    stops: np.ndarray | None,
+    gather: np.ndarray | None,
+    accumulator: DTypeLike,
+    dtype: DTypeLike,
+    initial: float | None,
+    /,
+) -> np.ndarray | None: ...
+def elementary(name: Literal["exp", "log"], values: np.ndarray, /) -> np.ndarray: ...
 def plan_index(plan: Plan, /) -> np.ndarray: ...
 def plan_has_negative(plan: Plan, /) -> bool: ...
 def load_plan(

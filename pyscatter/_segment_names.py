@@ -10,7 +10,7 @@ ORDER = ("min", "max", "fmin", "fmax")
 PICKS = ("first", "last")
 ARGS = ("argmin", "argmax")
 BITS = ("and", "or", "xor")
-WIDE = ("mean", "var", "std")
+WIDE = ("mean", "var", "std", "logsumexp")
 MOMENTS = ("mean", "var", "std", "median", "quantile")
 OPS = (
     *(*SUMS, *ORDER, *BITS, *MOMENTS, *PICKS, *ARGS),

@@ -21,11 +21,11 @@ from pyscatter._segment_names import (
     dtypes_of,
     op_name,
 )
+from pyscatter._segment_softmax import logsumexp
 from pyscatter._segment_sort import missing_of, order_statistic
 from pyscatter._segment_sums import (
     Request,
     fold_ranges,
-    logsumexp,
     mean,
     std,
     total,

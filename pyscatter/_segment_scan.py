@@ -1,4 +1,4 @@
-"""What gives each entry something back: running forms, softmax, expansion.
+"""What gives each entry something back: running forms and expansion.
 
 A running form joins entries one by one within each segment; nothing that belongs to
 another segment ever enters, so it has the bits of a loop.
@@ -21,7 +21,6 @@ from pyscatter._segment_folds import (
     SUMS,
     identity,
     is_missing,
-    reduce_ids,
 )
 from pyscatter._segment_form import normal_form
 from pyscatter._segment_names import (
@@ -121,25 +120,6 @@ def _joined(terms, starts, counts, join):
         here = starts + rank
         running[here] = join(running[here - 1], terms[here])
     return running
-
-
-# --- softmax --------------------------------------------------------------------------
-
-
-@quiet
-def softmax(values, address, is_log):
-    """Return exp(x) / sum(exp(x)) over each segment, or its logarithm."""
-    seg = normal_form(values, address)
-    dtype, accumulator = dtypes_of("logsumexp", *seg.dtypes(), None)
-    packed = _whole(seg)
-    ids, size = packed.ids, packed.size
-    terms = packed.values.astype(accumulator)
-    top = reduce_ids(terms, ids, size, "max", dtype=accumulator)
-    terms -= top[ids]
-    powers = np.exp(terms)
-    sums = reduce_ids(powers, ids, size, "add", dtype=accumulator)
-    result = terms - np.log(sums)[ids] if is_log else powers / sums[ids]
-    return seg.spread(result.astype(dtype, copy=False))
 
 
 # --- expansion ------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Sums of segments, and what is made of sums: mean, var, std, logsumexp.
+"""Sums of segments, and what is made of sums: mean, var, std.
 
 Each takes `Segments` and a `Request` and returns an array (size, *rest) in the
 accumulator's dtype. Variance is the sum of squares about the mean, never a difference
@@ -261,17 +261,3 @@ def var(seg, request):
 def std(seg, request):
     """The square root of the variance."""
     return np.sqrt(var(seg, request))
-
-
-def logsumexp(seg, request):
-    """log(sum(exp(x))), shifted by the largest of each segment."""
-    packed, dtype = seg.packed(), request.accumulator
-    values = packed.values.astype(dtype)
-    top = reduce_ids(values, packed.ids, packed.size, "max", dtype=dtype)
-    top = np.where(np.isfinite(top), top, dtype.type(0))
-    powers = np.exp(values - top[packed.ids])
-    sums = reduce_ids(powers, packed.ids, packed.size, "add", dtype=dtype)
-    result = seg.shaped(np.log(sums) + top)
-    if request.initial is not None:
-        result = np.logaddexp(as_scalar(request.initial, dtype, "initial"), result)
-    return result

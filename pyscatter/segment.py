@@ -88,7 +88,8 @@ document(
     dtype : dtype, optional
         Of the accumulator and of the result. By default as in `numpy.sum` for sums and
         products, float64 for means of integers, else that of `values`; float16 and
-        bfloat16 are accumulated in float32 and rounded once.
+        bfloat16 are accumulated in float32, logsumexp of all of them in float64, with
+        one rounding.
     compensated : bool, optional
         Neumaier sums, for add and mean.
     out : ndarray or tuple of ndarray, optional
@@ -132,6 +133,8 @@ document(
     wins ties and the first NaN wins, in min and max, over numbers; fmin and fmax give
     NaN where all are; -0.0 is less than +0.0; integers wrap. Quantiles interpolate
     linearly as `numpy.quantile`, but between equal infinities there is no NaN.
+    Exponentials and logarithms are the library's own, so that not even NumPy's choice
+    of code for the CPU shows.
 
     *Derivatives*: linear in `values` for add and mean.
 

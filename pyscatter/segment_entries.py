@@ -3,7 +3,7 @@
 The results have the shape of the values, or of the ids, and not that of the segments.
 """
 
-from pyscatter import _segment_scan
+from pyscatter import _segment_scan, _segment_softmax
 from pyscatter._docs import documented
 from pyscatter._segments import Address
 
@@ -39,7 +39,7 @@ def segment_softmax(
     address = Address(
         *(ids, num_segments, offsets, None, None, lengths, None, axis, batch_dims)
     )
-    return _segment_scan.softmax(values, address, is_log=False)
+    return _segment_softmax.softmax(values, address, is_log=False)
 
 
 @documented
@@ -73,7 +73,7 @@ def segment_log_softmax(
     address = Address(
         *(ids, num_segments, offsets, None, None, lengths, None, axis, batch_dims)
     )
-    return _segment_scan.softmax(values, address, is_log=True)
+    return _segment_softmax.softmax(values, address, is_log=True)
 
 
 @documented

@@ -1,8 +1,9 @@
-/* Stamps the kernels that fold runs of entries (segment.tmpl.h) and those that visit
- * the group of each entry (visit.tmpl.h). */
+/* Stamps the kernels that fold runs of entries (segment.tmpl.h), those that visit the
+ * group of each entry (visit.tmpl.h), and exponentials (softmax.tmpl.h). */
 #include "kernels/stamps.h"
 
 #include "kernels/checked.h"
+#include "kernels/exponential.h"
 #include "kernels/rows.h"
 #include "kernels/vectors.h"
 
@@ -17,6 +18,8 @@
 #define TEMPLATE "kernels/segment.tmpl.h"
 #include "kernels/foreach_dtype.h"
 #define TEMPLATE "kernels/visit.tmpl.h"
+#include "kernels/foreach_dtype.h"
+#define TEMPLATE "kernels/softmax.tmpl.h"
 #include "kernels/foreach_dtype.h"
 
 /* clang-format off */
@@ -75,10 +78,33 @@ PS_FOR_EACH_DTYPE(SCALE_INSTANCE, ~)
 DEVIATE_INSTANCE(f32)
 DEVIATE_INSTANCE(f64)
 
+#define SOFTMAX_INSTANCES(dtype)                                                        \
+    OF_UNIT void NAME(exp, softmax, dtype)(char *to, const char *from, int64_t n)       \
+    { exp_##dtype((dtype *)to, (const dtype *)from, n); }                               \
+    OF_UNIT void NAME(log, softmax, dtype)(char *to, const char *from, const char *top, \
+                                           int64_t n)                                   \
+    { log_##dtype((dtype *)to, (const dtype *)from, (const dtype *)top, n); }           \
+    OF_UNIT void NAME(meet, softmax, dtype)(enum ps_op op, bool settles, char *to,      \
+                                            const char *from, const char *group,        \
+                                            const int64_t *row, int64_t n, int64_t width)   \
+    { if (op == PS_div) { meet_groups_##dtype(PS_div, false, (dtype *)to, (const dtype *)from,  \
+                                              (const dtype *)group, row, n, width); }       \
+      else if (settles) { meet_groups_##dtype(PS_sub, true, (dtype *)to, (const dtype *)from,   \
+                                              (const dtype *)group, row, n, width); }       \
+      else { meet_groups_##dtype(PS_sub, false, (dtype *)to, (const dtype *)from,           \
+                                 (const dtype *)group, row, n, width); } }
+SOFTMAX_INSTANCES(f32)
+SOFTMAX_INSTANCES(f64)
+#define SOFTMAX_GRID(family, name) const GRID_OF(family, PS_NUM_DTYPES) = \
+    {[PS_f32] = NAME(name, softmax, f32), [PS_f64] = NAME(name, softmax, f64)};
+
 const GRID_OF(segment, PS_NUM_REDUCTIONS) = {PS_FOR_EACH_REDUCTION(FOLD_ROW, segment)};
 const GRID_OF(segment_rows, PS_NUM_REDUCTIONS) = {PS_FOR_EACH_REDUCTION(FOLD_ROW, segment_rows)};
 const GRID_OF(scale, PS_NUM_DTYPES) = {PS_FOR_EACH_DTYPE(SCALE_CELL, ~)};
 const GRID_OF(find_checked, PS_NUM_REDUCTIONS) = {PS_FOR_EACH_REDUCTION(FIND_ROW, ~)};
 const GRID_OF(deviate_checked, PS_NUM_DTYPES) = {[PS_f32] = NAME(deviate_checked, square, f32),
                                            [PS_f64] = NAME(deviate_checked, square, f64)};
+SOFTMAX_GRID(exp, exp)
+SOFTMAX_GRID(log, log)
+SOFTMAX_GRID(meet_groups, meet)
 /* clang-format on */

@@ -136,6 +136,12 @@ typedef struct {
     int64_t (*const *deviate_checked)(bool is_wide, char *sum, const char *centre,
                                       int64_t size, const char *index,
                                       const char *values, int64_t n, int64_t width);
+    /* softmax.tmpl.h */
+    void (*const *exp)(char *to, const char *from, int64_t n);
+    void (*const *log)(char *to, const char *from, const char *top, int64_t n);
+    void (*const *meet_groups)(enum ps_op op, bool settles, char *to, const char *from,
+                               const char *group, const int64_t *row, int64_t n,
+                               int64_t width);
     /* where.tmpl.h */
     void (*where[PS_NUM_SIZES])(char *out, const char *mask, const char *x,
                                 const char *y, bool x_one, bool y_one, int64_t n,

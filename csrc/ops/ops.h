@@ -366,6 +366,39 @@ typedef struct {
 ps_status ps_find(ps_visit_call *call, ps_run *run);
 ps_status ps_deviate(ps_visit_call *call, ps_run *run);
 
+/* Softmax and its kin, segment by segment: with top the largest entry of a segment,
+ *   PS_SOFTMAX      e^(x - top) / sum, sum that of e^(x - top) over the segment
+ *   PS_LOG_SOFTMAX  x - top - log(sum)
+ *   PS_LOGSUMEXP    log(sum) + top, for each segment; infinite tops count as 0
+ * Segments are said by ids or by runs of entries, which for the first two leave none
+ * out; sums by ids add from first to last, those of runs as segment.tmpl.h fixes. Index
+ * arrays are as for ps_segment. A bad id is told with its position (total > 0), a bad
+ * limit or row without. */
+enum ps_softmax_form {
+    PS_SOFTMAX,
+    PS_LOG_SOFTMAX,
+    PS_LOGSUMEXP
+};
+
+typedef struct {
+    enum ps_softmax_form form;
+    bool has_ids;
+    ps_index ids;         /* of ids.size segments, or ... */
+    ps_index start, stop; /* ... runs */
+    int64_t n_segments, n_entries;
+    ps_index gather;    /* of entries, data NULL: entries are the rows of the values */
+    const char *values; /* (outer, n_rows, width), contiguous, native, aligned */
+    int64_t outer, n_rows, width;
+    enum ps_dtype dtype; /* of the values; ps_can_convert it to `type` */
+    enum ps_dtype type;  /* f32 or f64: of sums */
+    bool has_initial;    /* logsumexp: a first entry of every segment */
+    double initial;
+    enum ps_dtype out_dtype;
+    char *out; /* (outer, n_entries or n_segments, width), fresh */
+} ps_softmax_call;
+
+ps_status ps_softmax(const ps_softmax_call *call, ps_run *run);
+
 /* May two elements of an array share a byte? True as well when bounded work does not
  * decide. */
 bool ps_may_self_overlap(int ndim, const int64_t *shape, const int64_t *strides,

@@ -432,6 +432,8 @@ static PyMethodDef methods[] = {
         {"fold_ranges", ps_py_fold_ranges, METH_VARARGS, NULL},
         {"find_extremes", ps_py_find_extremes, METH_VARARGS, NULL},
         {"sum_deviations", ps_py_sum_deviations, METH_VARARGS, NULL},
+        {"softmax", ps_py_softmax, METH_VARARGS, NULL},
+        {"elementary", ps_py_elementary, METH_VARARGS, NULL},
         {"kernels", list_kernels, METH_NOARGS, NULL},
         {"levels", list_levels, METH_NOARGS, NULL},
         {"level", current_level, METH_NOARGS, NULL},

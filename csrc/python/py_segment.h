@@ -21,4 +21,7 @@ PyObject *ps_py_segment_reduce(PyObject *module, PyObject *const *args,
                            PyObject *keywords);
 PS_FOR_EACH_SEGMENT_NAME(PS_DECLARE_SEGMENT_NAME)
 
+PyObject *ps_py_softmax(PyObject *module, PyObject *args);
+PyObject *ps_py_elementary(PyObject *module, PyObject *args);
+
 #endif

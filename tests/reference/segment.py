@@ -16,7 +16,7 @@ from .scatter import ALIASES, UFUNCS
 from .segment_folds import (
     OPS,
     Fold,
-    accumulator_of,
+    accumulator_for,
     fold_segment,
     identity,
     is_missing,
@@ -252,7 +252,7 @@ def counts_of(seg, chosen, fine):
 def fold_for(op, given, ranged, options):
     """Return the Fold of an op on values of dtype `given`, and the accumulator."""
     result = result_dtype(op, given, options.dtype)
-    accumulator = accumulator_of(op, given, result)
+    accumulator = accumulator_for(op, given, options.dtype)
     start = options.initial
     if start is not None:
         start = np.array(start).astype(accumulator)[()]

@@ -82,6 +82,15 @@ def accumulator_of(op, given, result):
     return np.dtype(np.float32) if half else result
 
 
+def accumulator_for(op, given, dtype):
+    """Return the same where the caller names `dtype`, or None."""
+    result = result_dtype(op, given, dtype)
+    accumulator = accumulator_of(op, given, result)
+    if op == "logsumexp" and dtype is None:
+        accumulator = np.result_type(accumulator, np.float64)
+    return accumulator
+
+
 def identity(op, dtype):
     """Return what an empty segment holds, as a scalar."""
     if dtype.kind in "mM" and op not in ("add", "count", *ARGS):
@@ -177,8 +186,9 @@ def spread_of(values, ddof, result):
     return sum(squares[1:], squares[0]) / type(squares[0])(n - ddof)
 
 
-def log_sum(values):
-    """Return log(sum(exp)), shifted by the largest."""
+def log_sum(values, start):
+    """Return log(sum(exp)), shifted by the largest; `start` is a first one or None."""
+    values = values if start is None else [start, *values]
     top = chain(values, greatest, None)
     if not np.isfinite(top):
         return top
@@ -220,7 +230,7 @@ def fold_segment(fold, entries, weights):
         variance = spread_of(values, fold.ddof, fold.result)
         return np.sqrt(variance) if op == "std" else variance
     if op == "logsumexp":
-        return log_sum(values)
+        return log_sum(values, fold.start)
     return np.quantile(np.array(values), 0.5 if op == "median" else fold.q)
 
 

@@ -6,7 +6,14 @@ from .addressing import as_index, check_axis
 from .combine import combiner, greatest
 from .gather import gather as take_rows
 from .segment import Where, canonical, normal_form, walk
-from .segment_folds import accumulator_of, chain, identity, join, result_dtype
+from .segment_folds import (
+    accumulator_for,
+    accumulator_of,
+    chain,
+    identity,
+    join,
+    result_dtype,
+)
 from .values import as_target, native
 
 
@@ -59,7 +66,7 @@ def shifted(values, ids, offsets, lengths, axis, finish):
     """Return finish(x - top, sum of exp(x - top)) at each entry, top its segment's."""
     seg = addressed(values, ids, None, offsets, lengths, axis)
     result = result_dtype("logsumexp", native(seg.values.dtype), None)
-    accumulator = accumulator_of("logsumexp", seg.values.dtype, result)
+    accumulator = accumulator_for("logsumexp", native(seg.values.dtype), None)
     seg = seg._replace(values=seg.values.astype(accumulator))
     flat = np.empty(seg.values.shape, result)
     for (b, p, _, w), entries in walk(seg, np.ones(seg.values.shape, bool)):
