@@ -61,6 +61,13 @@ bool
 ps_broadcast_shapes(int *ndim, int64_t *shape, int own_ndim, const int64_t *own_shape)
 {
     const int lead = own_ndim - *ndim;
+    if (*ndim == 0) { /* the first shape, in most calls the only one */
+        *ndim = own_ndim;
+        for (int i = 0; i < own_ndim; i++) {
+            shape[i] = own_shape[i];
+        }
+        return true;
+    }
     if (lead > 0) {
         memmove(shape + lead, shape, (size_t)*ndim * sizeof(int64_t));
         for (int i = 0; i < lead; i++) {
