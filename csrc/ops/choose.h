@@ -14,7 +14,7 @@ enum ps_way {
     PS_WAY_NONE,    /* nothing moves: the index alone is checked */
     PS_WAY_SHORT,   /* a handful of elements: a list on the stack, one kernel call */
     PS_WAY_LIST,    /* one list of the whole index, complete before it is applied */
-    PS_WAY_PRIVATE, /* indices are checked as they are used, since nobody sees them */
+    PS_WAY_PRIVATE, /* indices are checked as they are used: nobody sees the target */
     PS_WAY_CHECKED  /* every index is checked before the first is used */
 };
 
