@@ -121,7 +121,7 @@ has_other_options(const segment_work *work)
     const bool has_places = reduction->of == PS_FOLD_VALUES &&
                             (reduction->fold == PS_min || reduction->fold == PS_max ||
                              reduction->fold == PS_fmin || reduction->fold == PS_fmax);
-    return is_given(work, Q) || (is_given(work, DDOF) && !reduction->spreads) ||
+    return is_given(work, Q) || (work->slot[DDOF] != NULL && !reduction->spreads) ||
            (is_on(work, RETURN_ARG) && (!has_places || is_given(work, INITIAL)));
 }
 
@@ -285,7 +285,7 @@ static int
 take_freedom(segment_work *work)
 {
     PyObject *const given = work->slot[DDOF];
-    if (!is_given(work, DDOF)) {
+    if (given == NULL) {
         return 1;
     }
     if (!PyLong_Check(given) && !PyFloat_Check(given) &&
