@@ -488,19 +488,23 @@ ps_py_scatter_where(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
 int
 ps_fold_by_ids(ps_state *state, const ps_fold *fold)
 {
-    ps_scatter_work work = {.state = state,
-                         .where = &fold->where,
-                         .options = {.op = fold->op,
+    ps_scatter_work work; /* too large to be cleared for a tiny call */
+    work.state = state;
+    work.where = &fold->where;
+    work.options = (ps_scatter_options){.op = fold->op,
                                      .mode = fold->mode,
                                      .include_self = fold->include_self,
                                      .compensated = fold->compensated,
                                      .casting = NPY_SAME_KIND_CASTING,
-                                     .dtype = fold->dtype},
-                         .target = fold->target,
-                         .descr = PyArray_DESCR(fold->target),
-                         .is_private = fold->is_private,
-                         .value_offsets = fold->value_offsets,
-                         .weights = fold->weights};
+                                     .dtype = fold->dtype};
+    work.target = fold->target;
+    work.out = NULL;
+    work.descr = PyArray_DESCR(fold->target);
+    work.is_private = fold->is_private;
+    work.spans = (ps_spans){NULL, 0};
+    work.value_offsets = fold->value_offsets;
+    work.weights = fold->weights;
+    work.values.array = NULL;
     int status = -1;
     ps_begin_request(&work.request);
     if (ps_storage_of(state, work.target, &work.dtype) != PS_STORED_NUMBERS) {
