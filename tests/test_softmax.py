@@ -330,6 +330,42 @@ def test_ranges_that_overlap_gather_or_leave_out():
         assert_same(result, ps.segment_reduce(kept, op="logsumexp", **place))
 
 
+def test_entries_of_many_stretches():
+    rng = rng_for("stretches")
+    values = rng.standard_normal(300_000).astype(np.float32)
+    ids = rng.integers(0, 50, len(values))
+    for form in FORMS:
+        expected = model(values, {"ids": ids}, form).astype(np.float32)
+        assert_same(call(form)(values, ids), expected, form)
+        rows = rng.integers(-70, 70, len(values))
+        listed = CORE.softmax(
+            *(form, values[:70], 0, ids, 50, None, None, rows, np.float64),
+            *(np.float32, None),
+        )
+        assert_same(listed, call(form)(values[:70][rows], ids), form)
+
+
+def test_far_more_segments_than_entries():
+    rng, size = rng_for("few"), 100_000
+    for n in (0, 1, 40, 2000):
+        few = rng.integers(0, max(1, n // 2), n)
+        ids = (few * 97).astype(np.uint32)
+        for values in (rng.standard_normal((n, 3)), rng.standard_normal(n, np.float32)):
+            for form in FORMS[:2]:
+                expected = call(form)(values, few)
+                assert_same(call(form)(values, ids, size), expected, f"{form} {n}")
+            for initial in (None, 0.5):
+                options = {"op": "logsumexp", "initial": initial}
+                alone = ps.segment_reduce(values, few, **options)
+                start = -INF if initial is None else initial
+                expected = np.full((size, *values.shape[1:]), start, values.dtype)
+                expected[np.arange(len(alone)) * 97] = alone
+                result = ps.segment_reduce(values, ids, size, **options)
+                assert_same(result, expected, f"{n} {initial}")
+    with pytest.raises(IndexError, match="index 100000 .* .position 1 of 3 in 'ids'"):
+        ps.segment_softmax(np.zeros(3), [0, size, 1], size)
+
+
 def test_initial_is_a_first_entry():
     rng = rng_for("initial")
     values = rng.standard_normal((4200, 2))

@@ -190,7 +190,8 @@ ps_softmax_begin(const ps_softmax_job *job, char *sum, const char *top, int64_t 
     kernels->exp[type](sum, sum, n);
 }
 
-/* log(0) is -inf: of segments to which nothing came, and of those of -inf alone. */
+/* log(0) is -inf: of segments to which nothing came, and of those of -inf alone. A
+ * block at a time, so that it is still in the cache when it is rounded. */
 void
 ps_softmax_end(const ps_softmax_job *job, char *to, char *sum, const char *top,
                int64_t n)
@@ -208,8 +209,13 @@ ps_softmax_end(const ps_softmax_job *job, char *to, char *sum, const char *top,
         ps_kernels()->log[call->type](to, sum, top, n);
         return;
     }
-    ps_kernels()->log[call->type](sum, sum, top, n);
-    ps_convert(call->out_dtype, to, call->type, size, false, sum, size, n);
+    for (int64_t i = 0; i < n; i += PS_SOFTMAX_BLOCK) {
+        const int64_t count = ps_min(PS_SOFTMAX_BLOCK, n - i);
+        char *const logs = sum + i * size;
+        ps_kernels()->log[call->type](logs, logs, top + i * size, count);
+        ps_convert(call->out_dtype, to + i * ps_dtype_size[call->out_dtype], call->type,
+                   size, false, logs, size, count);
+    }
 }
 
 /* Blocks of single elements are whole blocks of the tree, unless there are fewer. */

@@ -7,20 +7,28 @@
  * result has the sums' type, powers wait in it for the quotient; elsewhere they are
  * made again, 5 ns an element, rather than kept in a float64 for each.
  * The first scatter finds what is out of bounds; later passes check what they copy.
+ * Where there are far more segments than entries, those that have some are numbered
+ * first, so that millions of others cost no more than their share of the result.
  */
 #include <string.h>
 
 #include "base/scratch.h"
 #include "base/sizes.h"
 #include "kernels/kernels.h"
+#include "ops/group.h"
 #include "ops/run.h"
 #include "ops/softmax.h"
+#include "ops/values.h"
 
 enum {
     /* Elements of a chunk, for one thread: 0.1 ms of work. */
     CHUNK_ITEMS = 16 << 10,
     /* Chunks of a stretch: its powers fit into an outer cache. */
-    STRETCH_CHUNKS = 8
+    STRETCH_CHUNKS = 8,
+    /* Tables of so many segments, or of less than so many for each entry, are filled: a
+     * sort of the ids costs as much where there are about five for each. */
+    FEW_FROM = 4096,
+    FEW_ENTRIES = 8
 };
 
 /* What a pass does with the entries of a stretch. */
@@ -247,8 +255,8 @@ write_results(ready_ids *ready, int64_t n_items)
 }
 
 /* Tables, and room for a stretch, are one block; the result serves where it can. */
-ps_status
-ps_softmax_ids(ps_softmax_job *job)
+static ps_status
+work_tables(const ps_softmax_job *job)
 {
     const ps_softmax_call *const call = job->call;
     ready_ids ready = {.job = *job};
@@ -284,4 +292,87 @@ ps_softmax_ids(ps_softmax_job *job)
     }
     ps_scratch_put(block, nbytes);
     return status;
+}
+
+/* ---- far more segments than entries ---- */
+
+/* The result of segments without entries in every row, then those of the k that are
+ * `named`. */
+static ps_status
+spread_rows(const ps_softmax_job *job, int64_t *named, int64_t k, const char *rows)
+{
+    const ps_softmax_call *const call = job->call;
+    const ps_kernel_table *const kernels = ps_kernels();
+    const int64_t itemsize = ps_dtype_size[call->out_dtype];
+    const int64_t size = ps_dtype_size[call->type];
+    const ps_list list = {named, NULL, k};
+    _Alignas(16) char nothing[16];
+    ps_convert(call->out_dtype, nothing, call->type, size, false, job->initial, size,
+               1);
+    ps_stretch part = ps_stretch_of(job->run, call->n_segments * call->width, itemsize);
+    while (ps_next_stretch(&part)) {
+        kernels->copy[ps_size_of(itemsize)](job->out + part.first * itemsize, itemsize,
+                                            nothing, 0, part.last - part.first);
+    }
+    kernels->list_place(named, named, k, job->out_nbytes, 0);
+    kernels->set_rows(job->out, &list, rows, job->out_nbytes, job->out_nbytes, 0);
+    return ps_run_status(job->run);
+}
+
+/* The same call with the segments that have entries as its only ones, numbered by a
+ * sort. `id` is a copy of our own, which nobody else can change; `named` receives the
+ * segments, `rows` what logsumexp says of each. */
+static ps_status
+work_named(const ps_softmax_job *job, int64_t *id, int64_t *named, char *rows)
+{
+    const ps_softmax_call *const call = job->call;
+    int64_t k = 0, stride = sizeof(int64_t);
+    if (call->n_entries > 0) {
+        PS_TRY(ps_rank_keys(id, call->n_entries, call->ids.size, named, &k, job->run));
+    }
+    ps_softmax_call few = *call;
+    few.ids = (ps_index){.data = (const char *)id,
+                         .strides = &stride,
+                         .type = PS_INDEX_i64,
+                         .size = k};
+    ps_softmax_job few_job = *job;
+    few_job.call = &few;
+    if (call->form != PS_LOGSUMEXP) {
+        return work_tables(&few_job);
+    }
+    few_job.out = rows;
+    PS_TRY(work_tables(&few_job));
+    return spread_rows(job, named, k, rows);
+}
+
+/* A bad id is left to the scatter on tables, which tells its position. */
+static ps_status
+work_few(const ps_softmax_job *job)
+{
+    const ps_softmax_call *const call = job->call;
+    const ps_index *const ids = &call->ids;
+    const int64_t n = call->n_entries;
+    const int64_t rows_nbytes = call->form == PS_LOGSUMEXP ? n * job->out_nbytes : 0;
+    const int64_t nbytes = 2 * n * (int64_t)sizeof(int64_t) + rows_nbytes + 8;
+    int64_t *const id = ps_scratch_get(nbytes);
+    if (id == NULL) {
+        return ps_fail(PS_NO_MEMORY);
+    }
+    int64_t *const named = id + n;
+    const int64_t n_bad = ps_kernels()->rows[ids->type](PS_MODE_DROP, id, ids->data, n,
+                                                        ids->strides[0], ids->size);
+    const ps_status status = n_bad > 0
+                                     ? work_tables(job)
+                                     : work_named(job, id, named, (char *)(named + n));
+    ps_scratch_put(id, nbytes);
+    return status;
+}
+
+/* Both ways add the entries of a segment in the same order, so that bits do not tell
+ * which it was. */
+ps_status
+ps_softmax_ids(ps_softmax_job *job)
+{
+    const int64_t size = job->call->ids.size, n = job->call->n_entries;
+    return size > FEW_FROM && size / FEW_ENTRIES > n ? work_few(job) : work_tables(job);
 }
