@@ -428,6 +428,17 @@ def softmax(
     /,
 ) -> np.ndarray | None: ...
 def elementary(name: Literal["exp", "log"], values: np.ndarray, /) -> np.ndarray: ...
+def segment_scan(
+    values: np.ndarray,
+    ids: np.ndarray | None,
+    offsets: np.ndarray | None,
+    op: Op,
+    exclusive: bool,
+    reverse: bool,
+    dtype: np.dtype[Any],
+    accumulator: np.dtype[Any],
+    /,
+) -> np.ndarray | None: ...
 def plan_index(plan: Plan, /) -> np.ndarray: ...
 def plan_has_negative(plan: Plan, /) -> bool: ...
 def load_plan(

@@ -1,10 +1,4 @@
-"""What gives each entry something back: running forms and expansion.
-
-A running form joins entries one by one within each segment; nothing that belongs to
-another segment ever enters, so it has the bits of a loop.
-"""
-
-import math
+"""What gives each entry something back: running forms and expansion."""
 
 import numpy as np
 
@@ -17,109 +11,85 @@ from pyscatter._segment_checks import (
     check_lengths,
     check_offsets,
 )
-from pyscatter._segment_folds import (
-    SUMS,
-    identity,
-    is_missing,
-)
+from pyscatter._segment_folds import SUMS
 from pyscatter._segment_form import normal_form
-from pyscatter._segment_names import (
-    BITS,
-    ORDER,
-    UFUNCS,
-    dtypes_of,
-    op_name,
-)
-from pyscatter._segments import is_plan, plan_ids, stable_order
+from pyscatter._segment_names import BITS, ORDER, dtypes_of, op_name
+from pyscatter._segments import is_plan, plan_ids
 
 RUNNING = (*SUMS, *ORDER, *BITS)
 quiet = np.errstate(all="ignore")
-JOINS = {name: ufunc for ufunc, name in UFUNCS.items()}
 
 
 # --- running forms --------------------------------------------------------------------
 
 
-@quiet
 def scan(values, address, ways):
     """Return for each entry what its segment has come to."""
+    running = _short_way(values, address, ways)
+    return _long_way(values, address, ways) if running is None else running
+
+
+def _short_way(values, address, ways):
+    """Return the result of a common call, or None.
+
+    Common are arrays as kernels take them, with a vector of ids or offsets.
+    """
+    op, exclusive, reverse, dtype = ways
+    ids, offsets = address.ids, address.offsets
+    index = ids if offsets is None else offsets
+    is_common = (
+        type(values) is type(index) is np.ndarray
+        and (ids is None or offsets is None)
+        and address.lengths is None
+        and type(address.axis) is int
+        and address.axis == 0
+        and type(op) is str
+        and op in RUNNING
+        and values.ndim > 0
+        and index.ndim == 1
+        and index.dtype.kind in "iu"
+        and (ids is None or len(ids) == len(values))
+    )
+    if not is_common:
+        return None
+    given = values.dtype
+    dtype, accumulator = dtypes_of(op, given, None, dtype)
+    if accumulator != given:
+        return None  # a cast, which may have to be silenced
+    return _core.segment_scan(
+        values, ids, offsets, op, exclusive, reverse, dtype, accumulator
+    )
+
+
+@quiet
+def _long_way(values, address, ways):
     op, exclusive, reverse, dtype = ways
     op = op_name(op)
     if op not in RUNNING:
         raise ValueError(f"op {op!r} has no running form; choose from {RUNNING}")
-    seg = normal_form(values, address._replace(ids=_small_ids(address.ids)))
+    ids = address.ids
+    if ids is not None and not is_plan(ids):
+        address = address._replace(num_segments=0)  # ids may be any numbers
+    seg = normal_form(values, address)
     dtype, accumulator = dtypes_of(op, *seg.dtypes(), dtype)
-    packed = _whole(seg)
-    order = None if seg.ids is None else stable_order(packed.ids, packed.size)
-    terms = packed.values.astype(accumulator)
-    terms = terms if order is None else terms[order]
-    counts = np.bincount(packed.ids, minlength=packed.size)
-    counts = counts[counts > 0]
-    if reverse:
-        terms, counts = terms[::-1], counts[::-1]
-    starts = np.cumsum(counts) - counts
-    running = _running(terms, starts, counts, op).astype(dtype, copy=False)
-    if exclusive:
-        running = np.concatenate((running[:1], running[:-1]))
-        running[starts] = identity(op, dtype)
-    running = running[::-1] if reverse else running
-    if order is not None:
-        result = np.empty_like(running)
-        result[order] = running
-        running = result
+    ids = plan_ids(seg.ids) if is_plan(seg.ids) else seg.ids
+    running = _core.segment_scan(
+        seg.values, ids, seg.offsets, op, exclusive, reverse, dtype, accumulator
+    )
+    if running is None:
+        _raise_unfit(seg, ids, is_plan(address.ids))
     return seg.spread(running)
 
 
-def _whole(seg):
-    """Return packed segments that every entry belongs to."""
-    packed = seg.packed()
-    if packed.n != seg.n:
+def _raise_unfit(seg, ids, from_plan):
+    """Raise the error of ids below 0, or of offsets that are none."""
+    if from_plan:
         raise ValueError("the plan drops entries, which then have no segment")
-    return packed
-
-
-def _small_ids(ids):
-    """Return ids that say the same in numbers that can be counted."""
-    if ids is None or is_plan(ids):
-        return ids
-    ids = as_integers(ids, "ids")
-    top = int(ids.max()) if ids.size else 0
-    check_bounds(ids, max(top + 1, 0), "ids")
-    if top > 2**16 and top > 64 * ids.size:
-        return np.unique(ids, return_inverse=True)[1].reshape(ids.shape)
-    return ids
-
-
-def _running(terms, starts, counts, op):
-    """Join the terms of each segment, which lie side by side."""
-    running = _joined(terms, starts, counts, JOINS[op])
-    is_float = is_missing(terms) is not None and terms.dtype.kind not in "mM"
-    if op not in ORDER or not is_float:
-        return running
-    # NumPy leaves open which zero is the less; here it is the negative one.
-    winner = terms.dtype.type(-0.0 if op in ("min", "fmin") else 0.0)
-    won = (terms == 0) & (np.signbit(terms) == np.signbit(winner))
-    if won.any():
-        won = _joined(won, starts, counts, np.bitwise_or)
-    return np.where(running == 0, np.where(won, winner, -winner), running)
-
-
-def _joined(terms, starts, counts, join):
-    """Long segments are walked one by one, short ones all at once."""
-    running = np.array(terms, order="C")
-    is_long = counts > min(64, math.isqrt(len(terms)))
-    firsts, lengths = starts[is_long].tolist(), counts[is_long].tolist()
-    for first, length in zip(firsts, lengths, strict=True):
-        part = running[first : first + length]
-        join.accumulate(part, axis=0, dtype=part.dtype, out=part)
-    short = np.flatnonzero(~is_long)
-    short = short[np.argsort(-counts[short], kind="stable")]
-    starts, counts = starts[short], counts[short]
-    for rank in range(1, int(counts[0]) if len(counts) else 0):
-        starts = starts[: np.count_nonzero(counts > rank)]
-        here = starts + rank
-        running[here] = join(running[here - 1], terms[here])
-    return running
+    if ids is None:
+        seg.ensure()
+    else:
+        check_bounds(ids, max(int(ids.max()) + 1, 0), "ids")
+    raise RuntimeError("ids or offsets changed during the call")
 
 
 # --- expansion ------------------------------------------------------------------------

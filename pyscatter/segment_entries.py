@@ -127,7 +127,8 @@ def segment_scan(
     *Derivatives*: linear in `values` for add; the transpose is the scan in the other
     direction.
 
-    *Cost*: a stable sort of ids, and about two copies of the values.
+    *Cost*: one pass, and a running value for each segment; no sort, but of ids that are
+    far larger than there are entries.
 
     See Also
     --------

@@ -106,6 +106,8 @@ DECLARE_GRID(deviate_checked, ISA)
 DECLARE_GRID(exp, ISA)
 DECLARE_GRID(log, ISA)
 DECLARE_GRID(meet_groups, ISA)
+DECLARE_GRID(scan_checked, ISA)
+DECLARE_GRID(scan_runs, ISA)
 DECLARE_GRID(masked, ISA)
 DECLARE_GRID(cast, ISA)
 

@@ -63,6 +63,17 @@ typedef struct {
     bool continues;      /* the first output goes on from what it holds */
 } ps_segments;
 
+/* How a scan runs, and what its segments have come to. */
+typedef struct {
+    char *running;  /* (size, width) elements; by runs one row */
+    char *seen;     /* [size]: has an entry come? */
+    int64_t size;   /* segments */
+    int64_t width;  /* elements of a row that are joined */
+    int64_t stride; /* bytes from row to row of values and out */
+    bool is_exclusive, is_backward;
+    const void *empty; /* one element: what an exclusive scan begins with */
+} ps_scan;
+
 typedef struct {
     /* index.tmpl.h */
     int64_t (*scan[PS_NUM_INDEX_TYPES])(const char *index, int64_t n, int64_t stride,
@@ -142,6 +153,14 @@ typedef struct {
     void (*const *meet_groups)(enum ps_op op, bool settles, char *to, const char *from,
                                const char *group, const int64_t *row, int64_t n,
                                int64_t width);
+    /* scan.tmpl.h */
+    int64_t (*const (*scan_checked)[PS_NUM_DTYPES])(bool is_wide, char *out,
+                                                    const char *values,
+                                                    const char *index, int64_t n,
+                                                    const ps_scan *scan);
+    void (*const (*scan_runs)[PS_NUM_DTYPES])(char *out, const char *values,
+                                              const int64_t *edge, int64_t n_parts,
+                                              bool continues, const ps_scan *scan);
     /* where.tmpl.h */
     void (*where[PS_NUM_SIZES])(char *out, const char *mask, const char *x,
                                 const char *y, bool x_one, bool y_one, int64_t n,

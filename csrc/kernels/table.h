@@ -31,6 +31,8 @@
     .exp = GRID(exp, ISA),
     .log = GRID(log, ISA),
     .meet_groups = GRID(meet_groups, ISA),
+    .scan_checked = GRID(scan_checked, ISA),
+    .scan_runs = GRID(scan_runs, ISA),
     .masked = GRID(masked, ISA),
     .where = {PS_FOR_EACH_SIZE(SIZE_CELL, where)},
     .where_set = {PS_FOR_EACH_SIZE(SIZE_CELL, where_set)},
@@ -50,4 +52,4 @@
     .mask_add = mask_add,
     .positions = POSITIONS,
     .split = NAME(split, places, i64),
-        /* clang-format on */
+     /* clang-format on */

@@ -122,3 +122,17 @@ ps_write_identity(enum ps_op op, enum ps_dtype type, void *element)
         }
     }
 }
+
+void
+ps_write_empty(enum ps_op op, enum ps_dtype type, void *element)
+{
+    memset(element, 0, ps_dtype_size[type]);
+    op = op == PS_fmin ? PS_min : op == PS_fmax ? PS_max : op;
+    if (op == PS_add) {
+        return;
+    }
+    ps_write_identity(op, type, element);
+    if (type == PS_t64) {
+        *(t64 *)element = (t64){INT64_MIN};
+    }
+}

@@ -10,4 +10,9 @@
  * all. */
 void ps_write_identity(enum ps_op op, enum ps_dtype type, void *element);
 
+/* What a segment without entries is: the identity, but +0 for sums, NaT for times,
+ * which have no least, and for fmin and fmax that of min and max, since NaN says that a
+ * segment holds nothing else. */
+void ps_write_empty(enum ps_op op, enum ps_dtype type, void *element);
+
 #endif

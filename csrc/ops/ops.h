@@ -399,6 +399,31 @@ typedef struct {
 
 ps_status ps_softmax(const ps_softmax_call *call, ps_run *run);
 
+/* Running forms: out row e is what the segment of entry e has come to there. Values are
+ * (n, `width`) of `dtype`, which ps_can_convert to `type`, out is the same of `result`,
+ * to which `type` converts; both contiguous. Segments are said by ids of any size, or
+ * by offsets (n_segments + 1 of them, native, of one axis). Ids below 0, and offsets
+ * that do not rise from 0 to n, are PS_INDEX_BAD, without more; the caller looks which.
+ */
+typedef struct {
+    ps_index ids; /* data NULL: offsets say it */
+    ps_index offsets;
+    int64_t n_segments;
+    const char *values;
+    int64_t n, width;
+    enum ps_op op;
+    enum ps_dtype dtype, type, result;
+    bool is_exclusive, is_backward;
+    const void *empty; /* of `type`: what an exclusive form begins with */
+    char *out;         /* fresh */
+} ps_scan_call;
+
+ps_status ps_running(ps_scan_call *call, ps_run *run);
+
+/* The type in which a running form is computed, whose accumulator is `type`, and what
+ * the op is called there: integers and bools are widened. */
+enum ps_dtype ps_scan_type(enum ps_dtype type, enum ps_op *op);
+
 /* May two elements of an array share a byte? True as well when bounded work does not
  * decide. */
 bool ps_may_self_overlap(int ndim, const int64_t *shape, const int64_t *strides,

@@ -26,6 +26,7 @@
 #include "python/py_scatter.h"
 #include "python/py_segment.h"
 #include "python/py_where.h"
+#include "python/scan.h"
 
 ps_state *
 ps_get_state(PyObject *module)
@@ -166,11 +167,11 @@ static const char *const dtype_names[PS_NUM_ALL_DTYPES] = {
 static const struct {
     const char *family, *op;
 } listed[] = {{"scatter", NULL},    {"plan", NULL},      {"where", NULL},
-              {"segment", NULL},    {"scatter", "set"},  {"gather", "get"},
+              {"segment", NULL},    {"scan", NULL},    {"scatter", "set"},  {"gather", "get"},
               {"nonzero", "find"},  {"where", "select"}, {"where", "set"},
               {"where", "compress"}};
 enum {
-    N_GRIDS = 4,
+    N_GRIDS = 5,
     N_LISTED = sizeof(listed) / sizeof(listed[0])
 };
 
@@ -195,14 +196,16 @@ kernel_at(enum ps_level level, int row, int op, int dtype)
         case 3:
             return (any_kernel)kernels->segment[op][dtype];
         case 4:
-            return (any_kernel)kernels->set[size];
+            return (any_kernel)kernels->scan_runs[op][dtype];
         case 5:
-            return (any_kernel)kernels->gather[size];
+            return (any_kernel)kernels->set[size];
         case 6:
-            return (any_kernel)kernels->truth[size];
+            return (any_kernel)kernels->gather[size];
         case 7:
-            return (any_kernel)kernels->where[size];
+            return (any_kernel)kernels->truth[size];
         case 8:
+            return (any_kernel)kernels->where[size];
+        case 9:
             return (any_kernel)kernels->where_set[size];
         default:
             return (any_kernel)kernels->compress[size];
@@ -430,6 +433,8 @@ static PyMethodDef methods[] = {
         {"require_cast", require_cast, METH_VARARGS, NULL},
         {"fold_ids", ps_py_fold_ids, METH_VARARGS, NULL},
         {"fold_ranges", ps_py_fold_ranges, METH_VARARGS, NULL},
+        {"segment_scan", (PyCFunction)(void (*)(void))ps_py_segment_scan, METH_FASTCALL,
+         NULL},
         {"find_extremes", ps_py_find_extremes, METH_VARARGS, NULL},
         {"sum_deviations", ps_py_sum_deviations, METH_VARARGS, NULL},
         {"softmax", ps_py_softmax, METH_VARARGS, NULL},
