@@ -439,6 +439,20 @@ def segment_scan(
     accumulator: np.dtype[Any],
     /,
 ) -> np.ndarray | None: ...
+def segment_quantile(
+    values: np.ndarray,
+    ids: np.ndarray | None,
+    starts: np.ndarray | None,
+    stops: np.ndarray | None,
+    size: int,
+    gather: np.ndarray | None,
+    named: np.ndarray | None,
+    where: np.ndarray | None,
+    mode: Mode,
+    dtype: np.dtype[Any],
+    levels: np.ndarray | None,
+    /,
+) -> np.ndarray | None: ...
 def plan_index(plan: Plan, /) -> np.ndarray: ...
 def plan_has_negative(plan: Plan, /) -> bool: ...
 def load_plan(

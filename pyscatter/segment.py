@@ -131,14 +131,16 @@ document(
 
     *Determinism*: the same bits for any number of threads and any CPU level. The first
     wins ties and the first NaN wins, in min and max, over numbers; fmin and fmax give
-    NaN where all are; -0.0 is less than +0.0; integers wrap. Quantiles interpolate
-    linearly as `numpy.quantile`, but between equal infinities there is no NaN.
-    Exponentials and logarithms are the library's own, so that not even NumPy's choice
-    of code for the CPU shows.
+    NaN where all are; -0.0 is less than +0.0; integers wrap. Medians are those of
+    `numpy.median`, without its overflow; quantiles interpolate linearly as
+    `numpy.quantile`, but between equal infinities there is no NaN. Exponentials and
+    logarithms are the library's own, so that not even NumPy's choice of code for the
+    CPU shows.
 
     *Derivatives*: linear in `values` for add and mean.
 
-    *Cost*: one pass for the common ops; median and quantile sort all entries once.
+    *Cost*: one pass for the common ops; median and quantile copy the values once and
+    select, without a sort.
 
     See Also
     --------

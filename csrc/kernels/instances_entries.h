@@ -1,4 +1,5 @@
-/* Stamps the kernels that give each entry something back (scan.tmpl.h). */
+/* Stamps the kernels that give each entry something back (scan.tmpl.h), and those of
+ * order statistics (ranks.tmpl.h, quantile.tmpl.h). */
 #include "kernels/stamps.h"
 
 #include "kernels/checked.h"
@@ -6,6 +7,10 @@
 #define TEMPLATE "kernels/combine.tmpl.h"
 #include "kernels/foreach_dtype.h"
 #define TEMPLATE "kernels/scan.tmpl.h"
+#include "kernels/foreach_dtype.h"
+#define TEMPLATE "kernels/ranks.tmpl.h"
+#include "kernels/foreach_dtype.h"
+#define TEMPLATE "kernels/quantile.tmpl.h"
 #include "kernels/foreach_dtype.h"
 
 /* clang-format off */
@@ -48,4 +53,20 @@ PS_FOR_EACH_REDUCTION(SCAN_OP, ~)
 
 const GRID_OF(scan_checked, PS_NUM_REDUCTIONS) = {PS_FOR_EACH_REDUCTION(SCAN_ROW, scan_checked)};
 const GRID_OF(scan_runs, PS_NUM_REDUCTIONS) = {PS_FOR_EACH_REDUCTION(SCAN_ROW, scan_runs)};
+
+/* One function for each type of what has an order, floats and times. */
+#define QUANTILE_GRID(step)                                                             \
+    const GRID_OF(quantile_##step, PS_NUM_DTYPES) = {[PS_f32] = quantile_##step##_f32,  \
+                                                     [PS_f64] = quantile_##step##_f64,  \
+                                                     [PS_f80] = quantile_##step##_f80,  \
+                                                     [PS_t64] = quantile_##step##_t64};
+QUANTILE_GRID(place)
+QUANTILE_GRID(pick)
+QUANTILE_GRID(missing)
+QUANTILE_GRID(sort)
+QUANTILE_GRID(pivot)
+QUANTILE_GRID(split)
+QUANTILE_GRID(fives)
+QUANTILE_GRID(finish)
+QUANTILE_GRID(few)
 /* clang-format on */

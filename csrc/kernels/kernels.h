@@ -74,6 +74,32 @@ typedef struct {
     const void *empty; /* one element: what an exclusive scan begins with */
 } ps_scan;
 
+/* Keys by segment and column (quantile.tmpl.h). */
+typedef struct {
+    void *keys;
+    const int64_t *start; /* [size + 1]: entries of all segments before each */
+    int64_t *taken;
+    int64_t width;
+} ps_columns;
+
+/* A range of keys that is being parted. */
+typedef struct {
+    int64_t below, done;
+    _Alignas(16) char pivot[16];
+} ps_split;
+
+enum {
+    /* Keys that insertion sorts sooner than a pivot would part them. */
+    PS_FEW_KEYS = 32
+};
+
+/* The quantiles that are wanted. */
+typedef struct {
+    const double *q; /* from 0 to 1; NULL: the median */
+    int64_t n;
+    int64_t step; /* bytes from one level's result to the next one's */
+} ps_levels;
+
 typedef struct {
     /* index.tmpl.h */
     int64_t (*scan[PS_NUM_INDEX_TYPES])(const char *index, int64_t n, int64_t stride,
@@ -161,6 +187,23 @@ typedef struct {
     void (*const (*scan_runs)[PS_NUM_DTYPES])(char *out, const char *values,
                                               const int64_t *edge, int64_t n_parts,
                                               bool continues, const ps_scan *scan);
+    /* ranks.tmpl.h */
+    bool (*const *quantile_missing)(void *column, int64_t n);
+    void (*const *quantile_sort)(void *column, int64_t n);
+    void (*const *quantile_pivot)(const void *column, int64_t n, void *pivot);
+    void (*const *quantile_split)(void *column, ps_split *split, int64_t n,
+                                          bool with_equals);
+    int64_t (*const *quantile_fives)(void *column, int64_t n);
+    /* quantile.tmpl.h */
+    int64_t (*const *quantile_place)(const ps_columns *columns,
+                                             const ps_list *list, const char *values);
+    int64_t (*const *quantile_pick)(const ps_columns *columns,
+                                            const ps_list *list, const char *values,
+                                            const char *mask);
+    void (*const *quantile_finish)(char *out, const void *column, int64_t n,
+                                           const ps_levels *levels);
+    void (*const *quantile_few)(char *out, void *column, int64_t n,
+                                        const ps_levels *levels);
     /* where.tmpl.h */
     void (*where[PS_NUM_SIZES])(char *out, const char *mask, const char *x,
                                 const char *y, bool x_one, bool y_one, int64_t n,

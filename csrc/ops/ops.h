@@ -424,6 +424,31 @@ ps_status ps_running(ps_scan_call *call, ps_run *run);
  * the op is called there: integers and bools are widened. */
 enum ps_dtype ps_scan_type(enum ps_dtype type, enum ps_op *op);
 
+/* Order statistics of segments. Values are rows of `width` contiguous items of `dtype`,
+ * which ps_can_convert to `type`: f32, f64, f80 or t64. Entry e is row e, or the row
+ * that `gather` names. Its segment is said by the address (ids), or it belongs to those
+ * whose runs [start, stop) hold it. Ids are checked with a status for the message; a
+ * run that leaves [0, n_entries] or falls and a row that does not exist are
+ * PS_INDEX_BAD with total 0; the caller looks which. */
+typedef struct {
+    ps_address address; /* n_index 0: runs say it */
+    ps_index start, stop;
+    ps_index gather; /* data NULL: entries are rows */
+    int64_t n_segments, n_entries;
+    const char *values;
+    enum ps_dtype dtype;
+    int64_t itemsize, n_rows, width;
+    const char *mask; /* of entries, bools side by side, for runs; or NULL */
+    const char
+            *elements; /* (n_entries, width) bools: elements that take part; or NULL */
+    enum ps_dtype type;
+    const double *q; /* [n_levels] from 0 to 1; NULL: the median, one level */
+    int64_t n_levels;
+    char *out; /* (n_levels, n_segments, width) of `type`, fresh */
+} ps_quantile_call;
+
+ps_status ps_quantile(ps_quantile_call *call, ps_run *run);
+
 /* May two elements of an array share a byte? True as well when bounded work does not
  * decide. */
 bool ps_may_self_overlap(int ndim, const int64_t *shape, const int64_t *strides,

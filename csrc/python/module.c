@@ -26,6 +26,7 @@
 #include "python/py_scatter.h"
 #include "python/py_segment.h"
 #include "python/py_where.h"
+#include "python/quantile.h"
 #include "python/scan.h"
 
 ps_state *
@@ -169,10 +170,11 @@ static const struct {
 } listed[] = {{"scatter", NULL},    {"plan", NULL},      {"where", NULL},
               {"segment", NULL},    {"scan", NULL},    {"scatter", "set"},  {"gather", "get"},
               {"nonzero", "find"},  {"where", "select"}, {"where", "set"},
-              {"where", "compress"}};
+              {"where", "compress"}, {"quantile", "select"}};
 enum {
     N_GRIDS = 5,
-    N_LISTED = sizeof(listed) / sizeof(listed[0])
+    N_LISTED = sizeof(listed) / sizeof(listed[0]),
+    QUANTILES = N_LISTED - 1
 };
 
 typedef void (*any_kernel)(void);
@@ -183,7 +185,8 @@ kernel_at(enum ps_level level, int row, int op, int dtype)
 {
     const ps_kernel_table *const kernels = ps_kernels_of(level);
     const int size = ps_size_of(ps_dtype_size[dtype]);
-    if (row < N_GRIDS ? dtype >= PS_NUM_DTYPES : ps_dtype_kind[dtype] == PS_KIND_PAIR) {
+    const bool is_typed = row < N_GRIDS || row == QUANTILES;
+    if (is_typed ? dtype >= PS_NUM_DTYPES : ps_dtype_kind[dtype] == PS_KIND_PAIR) {
         return NULL;
     }
     switch (row) {
@@ -207,6 +210,8 @@ kernel_at(enum ps_level level, int row, int op, int dtype)
             return (any_kernel)kernels->where[size];
         case 9:
             return (any_kernel)kernels->where_set[size];
+        case QUANTILES:
+            return (any_kernel)kernels->quantile_finish[dtype];
         default:
             return (any_kernel)kernels->compress[size];
     }
@@ -435,6 +440,8 @@ static PyMethodDef methods[] = {
         {"fold_ranges", ps_py_fold_ranges, METH_VARARGS, NULL},
         {"segment_scan", (PyCFunction)(void (*)(void))ps_py_segment_scan, METH_FASTCALL,
          NULL},
+        {"segment_quantile", (PyCFunction)(void (*)(void))ps_py_segment_quantile,
+         METH_FASTCALL, NULL},
         {"find_extremes", ps_py_find_extremes, METH_VARARGS, NULL},
         {"sum_deviations", ps_py_sum_deviations, METH_VARARGS, NULL},
         {"softmax", ps_py_softmax, METH_VARARGS, NULL},

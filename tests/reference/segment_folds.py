@@ -232,6 +232,62 @@ def fold_segment(fold, entries, weights):
     if op == "logsumexp":
         return log_sum(values, fold.start)
     return np.quantile(np.array(values), 0.5 if op == "median" else fold.q)
+        return log_sum(values)
+    if op == "median":
+        return median(values)
+    levels = [quantile(values, q) for q in np.reshape(fold.q, -1).tolist()]
+    return levels[0] if np.ndim(fold.q) == 0 else np.array(levels, dtype)
+
+
+def in_order(values):
+    """Return scalars from low to high, -0.0 before 0.0."""
+    return sorted(values, key=lambda v: (v, v.dtype.kind == "f" and not np.signbit(v)))
+
+
+def median(values):
+    """Return numpy.median's, but without overflow; of dates the quantile 0.5."""
+    dtype = values[0].dtype
+    if dtype.kind == "M":
+        return quantile(values, 0.5)
+    if any(is_missing(value) for value in values):
+        return np.array("NaT" if dtype.kind == "m" else np.nan).astype(dtype)[()]
+    values = in_order(values)
+    low, high = values[(len(values) - 1) // 2], values[len(values) // 2]
+    if dtype.kind == "m":
+        ticks = int(low.astype(np.int64)) + int(high.astype(np.int64))
+        return np.array(abs(ticks) // 2 * (-1 if ticks < 0 else 1), dtype)[()]
+    if np.isfinite(low) and np.isfinite(high) and np.isinf(low + high):
+        return low / 2 + high / 2
+    return np.median(np.array(values))
+
+
+def quantile(values, q):
+    """Return numpy.quantile's, but without overflow, and NaN between equals."""
+    dtype = values[0].dtype
+    if any(is_missing(value) for value in values):
+        return np.array("NaT" if dtype.kind in "mM" else np.nan).astype(dtype)[()]
+    values = in_order(values)
+    place = (len(values) - 1) * q
+    low, t = values[int(place)], place - int(place)
+    high = values[min(int(place) + 1, len(values) - 1)]
+    if t == 0 or low == high:
+        return low
+    if dtype.kind in "mM":
+        return between_times(low, high, t)
+    scale = dtype.type(1)
+    if np.isfinite(low) and np.isfinite(high) and np.isinf(high - low):
+        scale = dtype.type(2)
+    low, high = low / scale, high / scale
+    if t < 0.5:
+        return (low + (high - low) * dtype.type(t)) * scale
+    return (high - (high - low) * dtype.type(1 - t)) * scale
+
+
+def between_times(low, high, t):
+    """Return a time between two others, as NumPy multiplies timedeltas."""
+    a, b = int(low.astype(np.int64)), int(high.astype(np.int64))
+    ticks = a + int(float(b - a) * t) if t < 0.5 else b - int(float(b - a) * (1 - t))
+    return np.array(ticks, np.int64).astype(low.dtype)[()]
 
 
 def sum_or_mean(fold, entries, weights, dtype):
