@@ -198,13 +198,13 @@ def find_ids(values, ids, size, op):
     return found
 
 
-def deviations(values, ids, centre):
+def deviations(values, ids, centre, compensated=False):
     """Return the sums of |values[i] - centre[ids[i]]|^2, from first to last.
 
     `values` (n, *rest), `ids` (n,) within bounds, `centre` (size, *rest), whose dtype
     is the accumulator. Returns (size, *rest), real.
     """
-    if centre.dtype.char in "fd":
+    if centre.dtype.char in "fd" and not compensated:
         terms = values.astype(centre.dtype, copy=False)
         return _core.sum_deviations(terms, ids, centre)
     apart = values.astype(centre.dtype) - centre[ids.copy()]
@@ -212,4 +212,5 @@ def deviations(values, ids, centre):
         squares = apart.real**2 + apart.imag**2
     else:
         squares = apart * apart
-    return reduce_ids(squares, ids, len(centre), "add", dtype=squares.dtype)
+    options = {"dtype": squares.dtype, "compensated": compensated}
+    return reduce_ids(squares, ids, len(centre), "add", **options)

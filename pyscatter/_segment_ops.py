@@ -17,6 +17,7 @@ from pyscatter._segment_names import (
     MOMENTS,
     ORDER,
     PICKS,
+    WIDE,
     casts,
     dtypes_of,
     op_name,
@@ -302,8 +303,8 @@ def _check_options(op, options, has_weights):
     initial, q = options.initial, options.q
     if has_weights and op not in ("add", "mean"):
         raise TypeError(f"weights= goes with add and mean, not {op!r}")
-    if options.compensated and op not in ("add", "mean"):
-        raise ValueError(f"compensated= goes with add and mean, not {op!r}")
+    if options.compensated and op not in ("add", *WIDE):
+        raise ValueError(f"compensated= goes with add, {', '.join(WIDE)}, not {op!r}")
     if initial is not None and op in (*MOMENTS, "count"):
         raise TypeError(f"initial= has no meaning for {op!r}")
     if initial is not None and options.fill_value is not None:

@@ -252,7 +252,9 @@ def var(seg, request):
     centre = mean(seg, request)
     packed = seg.lean()
     centre = centre.reshape(packed.size, *packed.rest)
-    squares = seg.shaped(deviations(packed.values, packed.ids, centre))
+    squares = seg.shaped(
+        deviations(packed.values, packed.ids, centre, request.compensated)
+    )
     freedom = seg.row_counts() - request.ddof
     result = squares / freedom.astype(squares.dtype)
     return np.where(freedom > 0, result, np.full((), np.nan, result.dtype))

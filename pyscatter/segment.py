@@ -91,7 +91,7 @@ document(
         bfloat16 are accumulated in float32, logsumexp of all of them in float64, with
         one rounding.
     compensated : bool, optional
-        Neumaier sums, for add and mean.
+        Neumaier sums, for add, mean, var and std.
     out : ndarray or tuple of ndarray, optional
         Receives the result, or the results; same-kind casting.
 

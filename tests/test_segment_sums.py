@@ -3,6 +3,7 @@
 The slow twin computes in the same dtypes, so these are compared with known numbers.
 """
 
+import math
 import tracemalloc
 
 import numpy as np
@@ -38,6 +39,20 @@ def test_constants_have_their_mean_and_no_deviation(way, dtype):
     values = np.full(N, 100, dtype)
     assert ps.segment_reduce(values, op="mean", **WAYS[way](N))[0] == 100
     assert ps.segment_reduce(values, op="std", **WAYS[way](N))[0] == 0
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_compensated_deviations(way):
+    """A large value first, whose square the small ones do not change one by one."""
+    values = np.ones(100_001)
+    values[0] = 1e8
+    values[1::2] = -1
+    said = WAYS[way](len(values))
+    exact = math.fsum((values - math.fsum(values) / len(values)) ** 2) / len(values)
+    result = ps.segment_reduce(values, op="var", compensated=True, **said)
+    assert result[0] == pytest.approx(exact, rel=1e-15)
+    result = ps.segment_reduce(values, op="std", compensated=True, **said)
+    assert result[0] == pytest.approx(math.sqrt(exact), rel=1e-15)
 
 
 def test_a_named_dtype_is_what_means_are_summed_in():
@@ -198,3 +213,22 @@ def test_several_ops_give_what_each_gives_alone():
     assert len(both) == len(places) == 2
     with pytest.raises(ValueError, match="same memory twice"):
         ps.segment_reduce(values, ids, 8, op=("add", "max"), out=(outs[0], outs[0]))
+
+
+@pytest.mark.parametrize("op", ["var", "std", "argmax", "add", "last"])
+def test_listed_rows_of_any_layout(op):
+    table = np.random.default_rng(6).normal(size=(9, 4)).astype(np.float32)
+    gather = np.array([8, -1, 0, 3, 3, 2])
+    for said in ({"ids": [0, 1, 0, 1, 1, 0]}, {"offsets": [0, 4, 6]}):
+        expected = ps.segment_reduce(table[gather], op=op, **said)
+        for layout in (np.asfortranarray(table), table[::-1].copy()[::-1]):
+            result = ps.segment_reduce(layout, gather=gather, op=op, **said)
+            np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize("mode", ["raise", "clip", "wrap"])
+@pytest.mark.parametrize("op", ["add", "argmax", "var", "first", "count"])
+def test_ids_of_no_segments(op, mode):
+    with pytest.raises(IndexError, match="size 0"):
+        ps.segment_reduce([1.0, 2.0], [0, 0], 0, op=op, mode=mode)
+    assert ps.segment_reduce([1.0], [0], 0, op=op, mode="drop").shape == (0,)

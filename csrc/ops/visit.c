@@ -149,9 +149,9 @@ visit_ids(visiting *at)
 {
     ps_visit_call *const call = at->call;
     const ps_index *const ids = &call->ids;
-    const bool refuses = ps_mode_refuses(call->mode);
-    const enum ps_mode mode =
-            refuses || call->n_groups == 0 ? PS_MODE_DROP : call->mode;
+    const bool has_none = call->n_groups == 0 && call->mode != PS_MODE_DROP;
+    const bool refuses = ps_mode_refuses(call->mode) || has_none;
+    const enum ps_mode mode = refuses ? PS_MODE_DROP : call->mode;
     const bool has_names = call->mask != NULL && call->mask_element == 0;
     for (int64_t first = 0; first < call->n; first += at->capacity) {
         at->first = first;

@@ -573,7 +573,9 @@ place_ids(segment_work *work)
     else if (found == 1 && reduce->size < 0) {
         found = size_from_ids(reduce);
     }
-    if (found <= 0 || !reduce->is_fine || reduce->mode != PS_MODE_IDS) {
+    const bool refuses = reduce->mode == PS_MODE_IDS ||
+                         (reduce->size == 0 && reduce->mode != PS_MODE_DROP);
+    if (found <= 0 || !reduce->is_fine || !refuses) {
         return found;
     }
     const ps_status status = ps_check_numbers(reduce->state, reduce->ids, reduce->named,
@@ -581,14 +583,18 @@ place_ids(segment_work *work)
     return ps_raise(reduce->state, status, "ids") < 0 ? -1 : 1;
 }
 
-/* Every row of gather= that takes part is there, also outside all ranges. */
+/* Every row of gather= that takes part is there, also outside all ranges. Where there
+ * is none for those that do not, the helper leaves them out. */
 static int
 check_gather(const ps_reduce *reduce)
 {
+    const bool has_rows = PyArray_DIM(reduce->values, reduce->axis) > 0;
     const ps_status status =
             ps_check_numbers(reduce->state, reduce->gather, reduce->named,
                              PS_MODE_RAISE, PyArray_DIM(reduce->values, reduce->axis));
-    return ps_raise(reduce->state, status, "gather") < 0 ? -1 : 1;
+    return ps_raise(reduce->state, status, "gather") < 0
+                   ? -1
+                   : has_rows || PyArray_SIZE(reduce->gather) == 0;
 }
 
 /* Offsets, whose ends are right; what lies between is checked in use. */
@@ -724,7 +730,11 @@ take_types(segment_work *work)
     }
     PyArray_Descr *const descr = given_descr(reduce);
     if (descr == NULL) {
-        return -1;
+        const bool have_no_type = PyErr_ExceptionMatches(PyExc_TypeError);
+        if (have_no_type) {
+            PyErr_Clear();
+        }
+        return have_no_type ? 0 : -1;
     }
     int found = ps_find_types(reduce->state, reduce->reduction, descr,
                               work->slot[DTYPE], types);

@@ -91,9 +91,13 @@ take_arrays(visits *all)
 {
     ps_reduce *const work = all->work;
     PyArrayObject *const mask = work->is_fine ? work->mask : work->named;
-    all->values = work->gather == NULL
-                          ? walkable(work)
-                          : (PyArrayObject *)Py_NewRef((PyObject *)work->values);
+    all->values = walkable(work);
+    if (all->values != NULL && all->values != work->values) {
+        /* Rows are counted from here. */
+        Py_SETREF(work->values, (PyArrayObject *)Py_NewRef((PyObject *)all->values));
+        PyMem_Free(work->offsets);
+        work->offsets = NULL;
+    }
     if (all->values != NULL && work->ids != NULL) {
         all->ids = ps_contiguous(work->ids);
     }
