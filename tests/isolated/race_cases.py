@@ -113,6 +113,32 @@ def gather_race(dtype, shape):
     assert np.all(out == 7), "foreign memory was read"
 
 
+def segment_race(function, dtype):
+    """What entries that are all 1 come to, by ids that change."""
+    index, good, bad = indices(dtype)
+    ones = np.ones(COUNT)
+
+    def call():
+        result = function(ones, index)
+        assert np.all((result == 1) | np.isnan(result)), "foreign memory was read"
+
+    with Meddler(index, good, bad):
+        until_changed(call)
+
+
+RUNNING = partial(ps.segment_scan, op="max")
+
+
+def median(values, ids):
+    return ps.segment_reduce(values, ids, SIZE, op="median")
+
+
+def some_medians(values, ids):
+    mask = np.arange(2 * COUNT).reshape(-1, 2) % 3 > 0
+    pairs = np.stack((values, values), axis=1)
+    return ps.segment_reduce(pairs, ids, SIZE, op="median", where=mask)
+
+
 def value_race():
     """Values and divisors that change: zeros may appear after the check for them."""
     index = np.arange(COUNT) % SIZE
@@ -383,6 +409,9 @@ def races():
         yield case(f"nd {dtype}", "ok", *call, op="max")
         yield case(f"gather {dtype}", "ok", gather_race, dtype, ())
         yield case(f"gather rows {dtype}", "ok", gather_race, dtype, (4,))
+        for function in (RUNNING, median, some_medians):
+            name = getattr(function, "__name__", "running")
+            yield case(f"{name} {dtype}", "ok", segment_race, function, dtype)
     yield case("values", "ok", value_race)
     yield case("mask", "ok", mask_race)
     yield case("shared target", "ok", shared_target)

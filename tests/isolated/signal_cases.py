@@ -164,6 +164,16 @@ PASSES = {
     ),
     "a copy": (partial(ps.scatter, np.zeros((4096, 8192)).T, [0]), 1.0),
     "a flat copy": (partial(ps.gather, np.zeros((4096, 8192)).T, [0]), None),
+    "running forms": (partial(ps.segment_scan, 1.0 * PLACES), PLACES),
+    "running forms of any ids": (
+        partial(ps.segment_scan, np.ones(N, np.float32)),
+        PLACES << 40,
+    ),
+    "medians": (lambda ids: ps.segment_reduce(PLACES, ids, op="median"), PLACES // 9),
+    "a median": (
+        lambda ends: ps.segment_reduce(PLACES, offsets=ends, op="median"),
+        np.array([0, N]),
+    ),
     "a partition": (partial(ps.scatter, np.zeros(N), PLACES, op="add"), 1.0 * PLACES),
 }
 
