@@ -245,18 +245,6 @@ def count_ids(n, ids, size, **options):
     return reduce_ids(ones(n), ids, size, "add", dtype=ONE.dtype, **options)
 
 
-def stable_order(ids, size):
-    """Return the entries in the order of their ids, equals as they come.
-
-    NumPy's stable sort of 16 bits is a radix sort, so digits are sorted one by one.
-    """
-    order = np.argsort(ids.astype(np.uint16), kind="stable")
-    while size > 2**16:
-        size, ids = -(-size // 2**16), ids >> 16
-        order = order[np.argsort(ids[order].astype(np.uint16), kind="stable")]
-    return order
-
-
 def is_plan(ids):
     """Are these ids a Plan: checked, sorted, and kept by the caller?"""
     return isinstance(ids, PLAN)
