@@ -17,6 +17,16 @@ index_at(const bool is_wide, const char *index, int64_t i)
     return value;
 }
 
+/* Is entry i in bounds? Then *row is the row that it means; negatives count from
+ * `counted`. */
+TEMPLATE_INLINE bool
+is_row_of(const bool is_wide, const char *index, int64_t i, int64_t size,
+          int64_t counted, int64_t *row)
+{
+    *row = counted_row(index_at(is_wide, index, i), counted);
+    return (uint64_t)*row < (uint64_t)size;
+}
+
 /* row[i] = the row that index[first + i] means, for n entries; are all in bounds? */
 TEMPLATE_INLINE bool
 rows_of_group(const bool is_wide, int64_t *restrict row, const char *restrict index,

@@ -333,6 +333,19 @@ OF_TYPE(pair_minus)(T a, T b)
 
 #endif
 
+/* Has the expression of `op` many instructions? Quotients and the order of complex
+ * numbers, divisions that round down: loops over them gain nothing by being unrolled.
+ */
+TEMPLATE_INLINE bool
+OF_TYPE(is_heavy)(const enum ps_op op)
+{
+#if KIND_IS(COMPLEX)
+    return op == PS_div || (op >= PS_min && op <= PS_fmax);
+#else
+    return op == PS_floor_div;
+#endif
+}
+
 /* clang-format off */
 #if KIND_IS(BOOL)
 #define OF_BOOLS_and (a & b)

@@ -90,7 +90,8 @@ OF_TYPE(scatter)(const enum ps_op op, char *restrict target, const ps_list *list
     const int64_t *const restrict offset = list->offset;
     const int64_t *const restrict source = list->source;
     const int64_t n = list->n;
-    if (source == NULL && value_stride == (int64_t)sizeof(T)) {
+    if (source == NULL && value_stride == (int64_t)sizeof(T) &&
+        !OF_TYPE(is_heavy)(op)) {
         const T *const value = (const T *)values;
 #pragma GCC unroll 4
         for (int64_t i = 0; i < n; i++) {
@@ -121,11 +122,16 @@ OF_TYPE(scatter_from)(const enum ps_op op, const bool is_wide, int64_t i,
                       int64_t value_stride, int64_t n)
 {
     T *const at = (T *)target;
+    int64_t row;
+    if (OF_TYPE(is_heavy)(op)) {
+        for (; i < n && is_row_of(is_wide, index, i, size, counted, &row); i++) {
+            OF_TYPE(update)(op, at + row, *(const T *)(values + i * value_stride));
+        }
+        return i;
+    }
 #pragma GCC unroll 4
     for (; i < n; i++) {
-        const int64_t named = index_at(is_wide, index, i);
-        const int64_t row = counted_row(named, counted);
-        if (__builtin_expect((uint64_t)row >= (uint64_t)size, 0)) {
+        if (__builtin_expect(!is_row_of(is_wide, index, i, size, counted, &row), 0)) {
             break;
         }
         OF_TYPE(update)(op, at + row, *(const T *)(values + i * value_stride));
