@@ -58,12 +58,12 @@ class Build(build_ext):
         self.afresh, self.force = self.force, True
 
     def run(self):
-        """Keep symbols where developers look at them."""
+        """Keep symbols where developers look at them, unless flags say how many."""
         for extension in self.extensions:
-            if self.inplace or self.debug:
-                extension.extra_compile_args.append("-g1")
-            else:
+            if not (self.inplace or self.debug):
                 extension.extra_link_args.append("-Wl,--strip-all")
+            elif not any(flag.startswith("-g") for flag in words("PYSCATTER_CFLAGS")):
+                extension.extra_compile_args.append("-g1")
         super().run()
 
     def build_extensions(self):
