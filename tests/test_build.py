@@ -1,14 +1,23 @@
-"""The build compiles what has changed, and nothing else; seen on a tiny tree."""
+"""The build: it compiles what has changed, and what it makes stays within its budget.
 
+The first is seen on a tiny tree, the second on the extension that is tested: how many
+kernels a level has, how large a wheel's extension is, and which share each family has,
+which its design note names.
+"""
+
+import collections
 import importlib.util
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
 
 import pytest
+
+import pyscatter as ps
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TREE = {
@@ -98,3 +107,88 @@ def test_symbols_are_for_developers(tree):
         )
         names = (b".symtab", b".debug_line")
         assert [name in extension.read_bytes() for name in names] == [expected] * 2
+
+
+# --- the budget -----------------------------------------------------------------------
+
+
+LEVELS = ("baseline", "avx2", "avx512")
+MOST_KERNELS = 920
+MOST_BYTES = 4_000_000
+ELEMENTS = "scatter scatter_runs scatter_checked scatter_runs_checked"
+FAMILIES = {
+    "scatter": f"{ELEMENTS} scatter_rows set set_checked",
+    "gather": "gather gather_checked",
+    "segment": "segment segment_rows scale find_checked deviate_checked",
+    "plan": "plan_rows",
+    "where": "where where_set compress masked",
+    "nonzero": "truth truth_words positions split",
+    "machinery": "cast copy swap",
+}
+OF_STEM = {stem: name for name, stems in FAMILIES.items() for stem in stems.split()}
+
+
+@pytest.fixture(scope="module")
+def kernels():
+    """Bytes of text by (stem, level, name of the kernel), from the symbols."""
+    if not (shutil.which("nm") and shutil.which("strip")):
+        pytest.skip("needs nm and strip")
+    stems = "|".join(sorted(OF_STEM, key=len, reverse=True))
+    instance = re.compile(rf"({stems})_\w+_({'|'.join(LEVELS)})")
+    sizes = collections.Counter()
+    command = ["nm", "-S", "--defined-only", ps._core.__file__]
+    for line in subprocess.check_output(command, text=True).splitlines():
+        *_, size, kind, name = line.split()
+        match = instance.fullmatch(name.partition(".")[0])  # parts have a suffix
+        if match and kind in "tT":
+            sizes[match[1], match[2], match[0]] += int(size, 16)
+    if {level for _, level, _ in sizes} != set(LEVELS):
+        pytest.skip("needs symbols and kernels of all levels")
+    if "PYSCATTER_SANITIZER" in os.environ:
+        pytest.skip("instrumented code is larger")
+    return sizes
+
+
+def names_at(kernels, level, stems):
+    """Kernels of some stems that serve a level; AVX-512 has the elements of AVX2."""
+    shared = ELEMENTS.split() if level == "avx512" else ()
+    at = {stem: "avx2" if stem in shared else level for stem in stems}
+    return [name for stem, own, name in kernels if at.get(stem) == own]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_kernels_of_a_level(kernels, level):
+    assert len(names_at(kernels, level, OF_STEM)) <= MOST_KERNELS
+
+
+def test_bytes_of_a_wheel(kernels, tmp_path):
+    stripped = tmp_path / "stripped.so"
+    subprocess.check_call(["strip", "-o", stripped, ps._core.__file__])
+    assert stripped.stat().st_size <= MOST_BYTES
+
+
+@pytest.mark.parametrize("family", [f for f in FAMILIES if f != "machinery"])
+def test_share_of_a_family(kernels, family):
+    """The note is of gcc 12; others may differ from it by a quarter."""
+    note = (ROOT / "docs" / "design" / f"{family}.md").read_text(encoding="utf-8")
+    [(count, kilobytes)] = re.findall(
+        r"(\d+) kernels a level and (\d+) KB in all", note
+    )
+    own = [size for (stem, *_), size in kernels.items() if OF_STEM[stem] == family]
+    stems = FAMILIES[family].split()
+    assert len(names_at(kernels, "avx2", stems)) == int(count)
+    assert sum(own) / 1000 == pytest.approx(int(kilobytes), rel=0.25)
+
+
+@pytest.mark.parametrize(
+    ("family", "stem"),
+    [("scatter", "scatter"), ("plan", "plan_rows"), ("segment", "segment")],
+)
+def test_kernels_say_what_they_share(kernels, family, stem):
+    """Rows that name another's kernel have none of their own."""
+    rows = [row for row in ps._core.kernels() if row[0] == family and row[1] != "set"]
+    for level in {row[3] for row in rows} & set(LEVELS):
+        served = {row[4] for row in rows if row[3] == level}
+        assert len(served) == len(names_at(kernels, level, [stem]))
+    own = {" ".join(row[1:4]) for row in rows}
+    assert {row[4] for row in rows} < own

@@ -94,8 +94,8 @@ enum ps_kind {
     X(bf16, f32,      HALF,    __VA_ARGS__)
 
 /* Types between which values are cast while they are packed: the real numbers. Beside
- * each its kind and the type whose kernels serve where a sign plays no part: here the one
- * with a sign, from and to which x86 converts floats. */
+ * each its kind and the type whose kernels serve where a sign plays no part: here the
+ * one with a sign, from and to which x86 converts floats. */
 #define PS_FOR_EACH_REAL(X, ...)                                               \
     X(b1, BOOL, b1, __VA_ARGS__)                                               \
     X(i8, INT, i8, __VA_ARGS__) X(u8, INT, i8, __VA_ARGS__)                    \
@@ -119,10 +119,10 @@ enum ps_kind {
 /* Reductions: dst = combine(dst, value), one expression per kind. In an expression a is
  * the old value and b the arriving one, A and B the same as `arith`; the functions are
  * those of kernels/combine.tmpl.h. `kinds` says where the row exists: elsewhere its
- * expression is never reached and its cell in the table of kernels is NULL. Kernels that
- * would be the same are one: `bools` is the reduction that this one is on bools, which
- * have and, or, xor; `integers` the one that it is on integers, where fmin is min; and
- * `sign` is ANY where integers give the same bits whether they have a sign or not, so
+ * expression is never reached and its cell in the table of kernels is NULL. Kernels
+ * that would be the same are one: `bools` is the reduction that this one is on bools,
+ * which have and, or, xor; `integers` the one that it is on integers, where fmin is
+ * min; and `sign` is ANY where integers give the same bits with a sign and without, so
  * that the kernel of the type without one serves both, else OWN.
  *  name, kinds, bools, integers, sign,
  *      integer, real, complex, time, pair */
