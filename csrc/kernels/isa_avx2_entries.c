@@ -1,4 +1,5 @@
-/* The kernels that give each entry something back, for CPUs with AVX2, BMI2 and F16C. */
+/* The kernels that give each entry something back, for CPUs with AVX2, BMI2 and F16C.
+ */
 #include "base/cpu.h"
 #if defined(PS_HAS_LEVELS)
 #include "kernels/avx2.h"

@@ -192,18 +192,17 @@ typedef struct {
     void (*const *quantile_sort)(void *column, int64_t n);
     void (*const *quantile_pivot)(const void *column, int64_t n, void *pivot);
     void (*const *quantile_split)(void *column, ps_split *split, int64_t n,
-                                          bool with_equals);
+                                  bool with_equals);
     int64_t (*const *quantile_fives)(void *column, int64_t n);
     /* quantile.tmpl.h */
-    int64_t (*const *quantile_place)(const ps_columns *columns,
-                                             const ps_list *list, const char *values);
-    int64_t (*const *quantile_pick)(const ps_columns *columns,
-                                            const ps_list *list, const char *values,
-                                            const char *mask);
+    int64_t (*const *quantile_place)(const ps_columns *columns, const ps_list *list,
+                                     const char *values);
+    int64_t (*const *quantile_pick)(const ps_columns *columns, const ps_list *list,
+                                    const char *values, const char *mask);
     void (*const *quantile_finish)(char *out, const void *column, int64_t n,
-                                           const ps_levels *levels);
+                                   const ps_levels *levels);
     void (*const *quantile_few)(char *out, void *column, int64_t n,
-                                        const ps_levels *levels);
+                                const ps_levels *levels);
     /* where.tmpl.h */
     void (*where[PS_NUM_SIZES])(char *out, const char *mask, const char *x,
                                 const char *y, bool x_one, bool y_one, int64_t n,

@@ -412,7 +412,8 @@ pack_listed(const ps_value_source *source, int64_t first, int64_t n,
 }
 
 /* Values that do not depend on the entry are packed as the one row that they are: entry
- * 0 stands for all. Weights are the last step: each product is rounded once, in the type of the sums. */
+ * 0 stands for all. Weights are the last step: each product is rounded once, in the
+ * type of the sums. */
 const char *
 ps_block_values(const ps_value_source *source, int64_t first, int64_t n,
                 int64_t value_offset, char *buffer)

@@ -167,10 +167,10 @@ static const char *const dtype_names[PS_NUM_ALL_DTYPES] = {
  * dtype has them tested by dtype. */
 static const struct {
     const char *family, *op;
-} listed[] = {{"scatter", NULL},    {"plan", NULL},      {"where", NULL},
-              {"segment", NULL},    {"scan", NULL},    {"scatter", "set"},  {"gather", "get"},
-              {"nonzero", "find"},  {"where", "select"}, {"where", "set"},
-              {"where", "compress"}, {"quantile", "select"}};
+} listed[] = {{"scatter", NULL}, {"plan", NULL},        {"where", NULL},
+              {"segment", NULL}, {"scan", NULL},        {"scatter", "set"},
+              {"gather", "get"}, {"nonzero", "find"},   {"where", "select"},
+              {"where", "set"},  {"where", "compress"}, {"quantile", "select"}};
 enum {
     N_GRIDS = 5,
     N_LISTED = sizeof(listed) / sizeof(listed[0]),

@@ -492,11 +492,11 @@ ps_fold_by_ids(ps_state *state, const ps_fold *fold)
     work.state = state;
     work.where = &fold->where;
     work.options = (ps_scatter_options){.op = fold->op,
-                                     .mode = fold->mode,
-                                     .include_self = fold->include_self,
-                                     .compensated = fold->compensated,
-                                     .casting = NPY_SAME_KIND_CASTING,
-                                     .dtype = fold->dtype};
+                                        .mode = fold->mode,
+                                        .include_self = fold->include_self,
+                                        .compensated = fold->compensated,
+                                        .casting = NPY_SAME_KIND_CASTING,
+                                        .dtype = fold->dtype};
     work.target = fold->target;
     work.out = NULL;
     work.descr = PyArray_DESCR(fold->target);

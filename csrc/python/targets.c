@@ -63,7 +63,8 @@ ps_check_op(const ps_scatter_work *work)
             ps_is_move(work->options.op)
                     ? NULL
                     : find_objection(work, work->descr, work->dtype);
-    return objection == NULL ? 0 : ps_refuse_op(work->options.op, work->descr, objection);
+    return objection == NULL ? 0
+                             : ps_refuse_op(work->options.op, work->descr, objection);
 }
 
 /* ---- the accumulator ---- */
@@ -193,7 +194,7 @@ settle_integer_mean(ps_scatter_work *work, bool is_fresh)
     }
     if (PyTypeNum_ISBOOL(number)) {
         return ps_refuse_op(PS_mean, work->descr,
-                         " in place (leave out= away for float64)");
+                            " in place (leave out= away for float64)");
     }
     if (work->options.casting != NPY_UNSAFE_CASTING) {
         PyErr_Format(PyExc_TypeError,
