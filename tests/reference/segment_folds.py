@@ -231,12 +231,7 @@ def fold_segment(fold, entries, weights):
         return np.sqrt(variance) if op == "std" else variance
     if op == "logsumexp":
         return log_sum(values, fold.start)
-    return np.quantile(np.array(values), 0.5 if op == "median" else fold.q)
-        return log_sum(values)
-    if op == "median":
-        return median(values)
-    levels = [quantile(values, q) for q in np.reshape(fold.q, -1).tolist()]
-    return levels[0] if np.ndim(fold.q) == 0 else np.array(levels, dtype)
+    return median(values) if op == "median" else quantiles(values, fold.q)
 
 
 def in_order(values):
@@ -259,6 +254,12 @@ def median(values):
     if np.isfinite(low) and np.isfinite(high) and np.isinf(low + high):
         return low / 2 + high / 2
     return np.median(np.array(values))
+
+
+def quantiles(values, q):
+    """Return one for each of `q`."""
+    levels = [quantile(values, level) for level in np.reshape(q, -1).tolist()]
+    return levels[0] if np.ndim(q) == 0 else np.array(levels, values[0].dtype)
 
 
 def quantile(values, q):
