@@ -61,4 +61,4 @@
     .mask_add = mask_add,
     .positions = POSITIONS,
     .split = NAME(split, places, i64),
-     /* clang-format on */
+        /* clang-format on */
