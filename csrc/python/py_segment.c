@@ -137,6 +137,14 @@ has_one_addressing(const segment_work *work)
            (by_ranges || !is_given(work, STOPS));
 }
 
+/* Does the call count ids, for which it needs no values? */
+static bool
+counts_ids(const segment_work *work)
+{
+    return work->reduce.reduction->of == PS_FOLD_ONES && is_given(work, IDS) &&
+           !is_given(work, GATHER) && !is_on(work, SKIPNA);
+}
+
 static int
 take_options(segment_work *work)
 {
@@ -144,7 +152,7 @@ take_options(segment_work *work)
     ps_reduce *const reduce = &work->reduce;
     const ps_reduction *const reduction = reduce->reduction;
     if (reduction == NULL || has_other_options(work) || !has_one_addressing(work) ||
-        !is_given(work, VALUES)) {
+        (!is_given(work, VALUES) && !counts_ids(work))) {
         return 0;
     }
     if (ps_to_mode(slot[MODE], false, &reduce->mode) < 0 ||
@@ -256,12 +264,17 @@ take_arrays(segment_work *work)
 {
     ps_reduce *const reduce = &work->reduce;
     ps_runs *const runs = &reduce->runs;
-    reduce->values = ps_as_array(reduce->state, work->slot[VALUES], "values");
-    if (reduce->values == NULL) {
-        return -1;
+    if (is_given(work, VALUES)) {
+        reduce->values = ps_as_array(reduce->state, work->slot[VALUES], "values");
+        if (reduce->values == NULL) {
+            return -1;
+        }
+        put(work, VALUES, reduce->values);
     }
-    put(work, VALUES, reduce->values);
     int taken = take_ids(work);
+    if (taken == 1 && reduce->values == NULL) { /* ids stand in for what they count */
+        reduce->values = (PyArrayObject *)Py_NewRef((PyObject *)reduce->ids);
+    }
     if (taken == 1) {
         taken = take_index(work, GATHER, "gather", &reduce->gather);
     }
@@ -508,8 +521,8 @@ size_from_ids(ps_reduce *reduce)
                    : reduce->size <= (int64_t)1 << 27 || reduce->size / 64 <= n;
 }
 
-/* Do ids never decrease within a batch? Negatives are all alike here. */
-static bool
+/* Do ids never decrease within a batch? Negatives are all alike here. 1, 0 or -1. */
+static int
 are_sorted(const ps_reduce *reduce, PyArrayObject *ids)
 {
     enum {
@@ -528,12 +541,15 @@ are_sorted(const ps_reduce *reduce, PyArrayObject *ids)
                                                   count, size, INT64_MAX);
         for (int64_t i = 0; i < count; i++) {
             if (row[i] < before && (first + i) % each != 0) {
-                return false;
+                return 0;
             }
             before = row[i];
         }
+        if (ps_hear(first) < 0) {
+            return -1;
+        }
     }
-    return true;
+    return 1;
 }
 
 /* assume_sorted=, a promise. */

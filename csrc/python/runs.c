@@ -134,7 +134,8 @@ ps_offsets_of(PyArrayObject *lengths)
             INT64_MAX);
     to[0] = 0;
     for (npy_intp i = 1; i <= n; i++) {
-        if (to[i] < 0 || __builtin_add_overflow(to[i - 1], to[i], &to[i])) {
+        if (to[i] < 0 || __builtin_add_overflow(to[i - 1], to[i], &to[i]) ||
+            ps_hear(i) < 0) {
             Py_DECREF((PyObject *)offsets);
             return NULL;
         }
@@ -284,7 +285,7 @@ copy_limits(PyArrayObject *limits, int64_t first, int64_t n, int64_t most, int64
             most + 1);
 }
 
-bool
+int
 ps_measure_runs(const ps_runs *runs, int64_t n_entries, int64_t *count)
 {
     enum {
@@ -301,11 +302,14 @@ ps_measure_runs(const ps_runs *runs, int64_t n_entries, int64_t *count)
             count[first + i] -= start[i];
             n_bad += count[first + i] < 0;
         }
+        if (ps_hear(first) < 0) {
+            return -1;
+        }
     }
     return n_bad == 0;
 }
 
-bool
+int
 ps_list_ends(const ps_runs *runs, int64_t n_entries, bool is_first, int64_t *segment,
              int64_t *entry)
 {
@@ -316,6 +320,9 @@ ps_list_ends(const ps_runs *runs, int64_t n_entries, bool is_first, int64_t *seg
     for (int64_t s = 0; s < n; s++) {
         const int64_t start = entry[s], stop = segment[s];
         n_bad += start > stop;
+        if (ps_hear(s) < 0) {
+            return -1;
+        }
         segment[s] = start < stop ? s : -1;
         entry[s] = start >= stop ? 0 : is_first ? start : stop - 1;
     }

@@ -42,13 +42,13 @@ PyArrayObject *ps_offsets_of(PyArrayObject *lengths);
 /* Number `at` of an array of ps_take_limits; false where it does not fit in 64 bits. */
 bool ps_read_limit(PyArrayObject *limits, npy_intp at, int64_t *value);
 
-/* How many entries each run has. False where a limit is out of bounds. */
-bool ps_measure_runs(const ps_runs *runs, int64_t n_entries, int64_t *count);
+/* How many entries each run has. 1; 0 where a limit is out of bounds; or -1. */
+int ps_measure_runs(const ps_runs *runs, int64_t n_entries, int64_t *count);
 
 /* The first or last entry of each run in entry[], its number in segment[], -1 where it
- * has none, and then entry 0. False where a limit is out of bounds. */
-bool ps_list_ends(const ps_runs *runs, int64_t n_entries, bool is_first,
-                  int64_t *segment, int64_t *entry);
+ * has none, and then entry 0. 1; 0 where a limit is out of bounds; or -1. */
+int ps_list_ends(const ps_runs *runs, int64_t n_entries, bool is_first,
+                 int64_t *segment, int64_t *entry);
 
 /* Fill the call from the arrays as they are now; the last step before the op. op and
  * type of the call have been set, and so is its `empty`. 0 or -1. */

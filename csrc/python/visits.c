@@ -236,8 +236,12 @@ static int
 visit_places(visits *all, bool finds)
 {
     const ps_reduce *const work = all->work;
+    const int ndim = PyArray_NDIM(all->values);
     for (int64_t batch = 0; batch < all->n_batches; batch++) {
         for (int64_t before = 0; before < all->n_before; before++) {
+            if (PyArray_NDIM(all->values) != ndim) { /* a handler of a signal */
+                return ps_raise_changed("values");
+            }
             const ps_status status = visit_place(all, finds, batch, before);
             if (status.code == PS_INDEX_BAD) {
                 return 0;
@@ -247,12 +251,21 @@ visit_places(visits *all, bool finds)
             }
         }
     }
-    if (all->call.n_bad == 0 || work->is_fine) { /* or they have been checked */
-        return 1;
+    const bool was_blind = all->n_before == 0; /* nothing has been looked at */
+    if (was_blind && work->ids == NULL) {
+        return 0;
+    }
+    const bool refuses = work->mode == PS_MODE_IDS ||
+                         (work->size == 0 && work->mode != PS_MODE_DROP);
+    if (work->is_fine || (all->call.n_bad == 0 && !(was_blind && refuses))) {
+        return 1; /* under a mask of elements ids have been checked */
     }
     const ps_status status = ps_check_numbers(work->state, work->ids, work->named,
                                               PS_MODE_IDS, work->size);
-    return ps_raise(work->state, status, "ids") < 0 ? -1 : ps_raise_changed("ids");
+    if (ps_raise(work->state, status, "ids") < 0) {
+        return -1;
+    }
+    return all->call.n_bad == 0 ? 1 : ps_raise_changed("ids");
 }
 
 int
