@@ -930,12 +930,15 @@ reduce_by_all(PyObject *module, PyObject **slot, PyObject *ops)
     if (all == NULL) {
         return PyErr_NoMemory();
     }
-    for (; made < n && done == 1; made++) {
+    for (; made < n && done == 1; made++) { /* before any of them is computed */
         segment_work *const work = &all[made];
         begin_work(work, module, slot);
         work->reduce.reduction =
                 ps_find_reduction(work->reduce.state, PyTuple_GET_ITEM(ops, made));
-        done = run_steps(work);
+        done = take_options(work);
+    }
+    for (Py_ssize_t i = 0; i < n && done == 1; i++) {
+        done = run_steps(&all[i]);
     }
     if (done == 1) {
         result = join_results(all, n);
