@@ -189,7 +189,8 @@ PARTS = {
     *Derivatives*: those of softmax, segment by segment.
 
     *Cost*: by offsets and lengths one pass over the values, three where segments are
-    longer than 4,096; by ids three, and two numbers for each segment.""",
+    longer than 4,096; by ids three, two float64 for each segment, and one for each
+    element of a result that is not float64 itself.""",
     "entry_ids": """ids : array_like of int, or Plan, optional
         For each entry the segment that it belongs to, in any order; not negative.
     offsets : array_like of int, shape (num_segments + 1,), optional

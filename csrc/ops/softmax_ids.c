@@ -1,15 +1,16 @@
 /* Softmax by ids, in any order: maxima and sums are scatters, from first to last
  * (contract in softmax.h).
  *
- * Tops and sums are tables with a row for each segment. Entries are taken a stretch at
- * a time, whose powers are made by all threads, and then scattered on the sums; so work
- * memory is O(segments), and the order of every sum is that of the entries. Where the
- * result has the sums' type, powers wait in it for the quotient; elsewhere they are
- * made again, 5 ns an element, rather than kept in a float64 for each.
+ * Tops and sums are tables with a row for each segment. Powers are made by all threads
+ * and then scattered on the sums, so that the order of every sum is that of the
+ * entries. Softmax keeps them for the quotient, in the result where that has the sums'
+ * type: to make them again would cost a third of the call. The other forms need them
+ * for their sums alone, and take entries a stretch at a time.
  * The first scatter finds what is out of bounds; later passes check what they copy.
  * Where there are far more segments than entries, those that have some are numbered
  * first, so that millions of others cost no more than their share of the result.
  */
+#include <stddef.h>
 #include <string.h>
 
 #include "base/scratch.h"
@@ -42,7 +43,7 @@ typedef struct {
     ps_softmax_job job; /* first: it begins with the run */
     char *top, *sum;    /* of each segment */
     char *work;         /* copies or powers of a stretch */
-    bool keeps;         /* `work` is the result, which holds all of them */
+    bool keeps;         /* `work` holds all of them, until they are divided */
     int64_t chunk;      /* entries of one */
     enum step step;
     int64_t first, n; /* the stretch */
@@ -60,15 +61,17 @@ read_ids(const ready_ids *ready, const ps_softmax_room *room, int64_t first, int
                                          ids->size) == 0;
 }
 
-/* One step for a block of the stretch. Terms are made again for the results, since they
- * cost less than the memory that would keep them. */
+/* One step for a block of the stretch. The terms of a logarithm are made again for the
+ * results, since they cost less than the memory that would keep them. */
 static enum ps_code
 work_block(const ready_ids *ready, const ps_softmax_room *room, int64_t first,
            int64_t n)
 {
     const ps_softmax_job *const job = &ready->job;
     const bool is_done = ready->step == WRITE && ready->keeps;
-    char *const work = ready->work + (first - ready->first) * job->row_nbytes;
+    const int64_t offset = (first - ready->first) * job->row_nbytes;
+    char *const work =
+            ready->step != WRITE || ready->keeps ? ready->work + offset : NULL;
     if (ready->step != LOAD && !read_ids(ready, room, first, n)) {
         return PS_INDEX_CHANGED;
     }
@@ -87,10 +90,7 @@ work_block(const ready_ids *ready, const ps_softmax_room *room, int64_t first,
         ps_softmax_powers(job, room, work, n);
         return PS_OK;
     }
-    if (!is_done && job->call->form == PS_SOFTMAX) {
-        ps_softmax_powers(job, room, room->power, n);
-    }
-    ps_softmax_write(job, room, is_done ? work : room->power, ready->sum, first, n);
+    ps_softmax_write(job, room, work, ready->sum, first, n);
     return PS_OK;
 }
 
@@ -264,7 +264,8 @@ work_tables(const ps_softmax_job *job)
     const bool sums_in_out = is_same && call->form == PS_LOGSUMEXP;
     const int64_t width = ps_max(1, call->width), size = call->ids.size;
     int64_t n_items, table_nbytes, work_nbytes;
-    ready.keeps = is_same && call->form == PS_SOFTMAX;
+    const bool works_in_out = is_same && call->form == PS_SOFTMAX;
+    ready.keeps = call->form == PS_SOFTMAX;
     ready.chunk = ps_max(job->capacity, CHUNK_ITEMS / width);
     const int64_t stretch =
             ready.keeps ? ps_max(1, call->n_entries) : STRETCH_CHUNKS * ready.chunk;
@@ -273,7 +274,11 @@ work_tables(const ps_softmax_job *job)
         return ps_fail(PS_TOO_LARGE);
     }
     n_items = size * call->width;
-    work_nbytes = ready.keeps ? 0 : ps_min(stretch, call->n_entries) * job->row_nbytes;
+    if (!ps_multiply(works_in_out ? 0 : ps_min(stretch, call->n_entries),
+                     job->row_nbytes, &work_nbytes) ||
+        work_nbytes > INT64_MAX / 4) {
+        return ps_fail(PS_TOO_LARGE);
+    }
     const int64_t tables = sums_in_out ? 1 : 2;
     const int64_t nbytes = ps_max(8, tables * table_nbytes + work_nbytes);
     char *const block = ps_scratch_get(nbytes);
@@ -282,7 +287,7 @@ work_tables(const ps_softmax_job *job)
     }
     ready.top = block;
     ready.sum = sums_in_out ? job->out : block + table_nbytes;
-    ready.work = ready.keeps ? job->out : block + tables * table_nbytes;
+    ready.work = works_in_out ? job->out : block + tables * table_nbytes;
     ps_status status = find_tops(&ready, n_items, stretch);
     if (status.code == PS_OK) {
         status = find_sums(&ready, n_items, stretch);
