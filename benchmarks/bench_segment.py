@@ -92,15 +92,47 @@ def by_id(op, twin):
         ids = draw(n, size)
         ids[:size] = np.arange(size)  # no group is empty
         values = rng().random(n)
+        rival = {"max": "np.maximum.at", "median": "np.lexsort"}.get(op, "np.bincount")
         ways = {
-            "np.maximum.at" if op == "max" else "np.bincount": Way(
-                partial(twin, ids, values, size)
-            ),
+            rival: Way(partial(twin, ids, values, size)),
             OURS: Way(partial(ps.segment_reduce, values, ids, size, op=op)),
         }
-        return Problem("by id", values, ids, values, ways, op in ("sum", "max"))
+        return Problem("by id", values, ids, values, ways, op in ("sum", "max", "median"))
 
     return Workload(f"group {op}, 500,000 into 1,000", build)
+
+
+def numpy_median(ids, values, size):
+    """The median of each group by np.lexsort."""
+    ordered = values[np.lexsort((values, ids))]
+    ends = np.cumsum(np.bincount(ids, None, size))
+    starts = np.concatenate([[0], ends[:-1]])
+    return (ordered[(starts + ends - 1) // 2] + ordered[(starts + ends) // 2]) / 2
+
+
+def running():
+    """Running sums of 500,000 numbers in 1,000 groups, in any order."""
+
+    def build(scale):
+        ids = draw(scaled(MILLION // 2, scale), 1000)
+        values = rng().random(len(ids))
+
+        def by_sort():
+            order = np.argsort(ids, kind="stable")
+            sums = np.cumsum(values[order])
+            counts = np.bincount(ids)
+            before = np.concatenate([[0], sums])[np.cumsum(counts) - counts]
+            result = np.empty_like(sums)
+            result[order] = sums - np.repeat(before, counts)
+            return result
+
+        ways = {
+            "np.argsort, np.cumsum": Way(by_sort),
+            OURS: Way(partial(ps.segment_scan, values, ids)),
+        }
+        return Problem("running", values, ids, values, ways)
+
+    return Workload("running sums, 500,000 in 1,000", build)
 
 
 WORKLOADS = (
@@ -110,6 +142,8 @@ WORKLOADS = (
     by_id("mean", numpy_mean),
     by_id("max", numpy_max),
     by_id("std", numpy_std),
+    by_id("median", numpy_median),
+    running(),
 )
 
 
