@@ -113,13 +113,13 @@ def test_symbols_are_for_developers(tree):
 
 
 LEVELS = ("baseline", "avx2", "avx512")
-MOST_KERNELS = 920
+MOST_KERNELS = 950
 MOST_BYTES = 4_000_000
 ELEMENTS = "scatter scatter_runs scatter_checked scatter_runs_checked"
 FAMILIES = {
     "scatter": f"{ELEMENTS} scatter_rows set set_checked",
     "gather": "gather gather_checked",
-    "segment": "segment segment_rows scale find_checked deviate_checked",
+    "segment": "segment segment_rows scale find_checked deviate_checked exp log meet",
     "plan": "plan_rows",
     "where": "where where_set compress masked",
     "nonzero": "truth truth_words positions split",
@@ -139,9 +139,11 @@ def kernels():
     command = ["nm", "-S", "--defined-only", ps._core.__file__]
     for line in subprocess.check_output(command, text=True).splitlines():
         *_, size, kind, name = line.split()
-        match = instance.fullmatch(name.partition(".")[0])  # parts have a suffix
-        if match and kind in "tT":
-            sizes[match[1], match[2], match[0]] += int(size, 16)
+        whole = name.partition(".")[0]  # parts of a function have a suffix
+        if kind in "tT" and whole.endswith(tuple(f"_{level}" for level in LEVELS)):
+            match = instance.fullmatch(whole)
+            assert match, f"{name} belongs to no family in FAMILIES"
+            sizes[match[1], match[2], whole] += int(size, 16)
     if {level for _, level, _ in sizes} != set(LEVELS):
         pytest.skip("needs symbols and kernels of all levels")
     if "PYSCATTER_SANITIZER" in os.environ:
@@ -169,14 +171,14 @@ def test_bytes_of_a_wheel(kernels, tmp_path):
 
 @pytest.mark.parametrize("family", [f for f in FAMILIES if f != "machinery"])
 def test_share_of_a_family(kernels, family):
-    """The note is of gcc 12; others may differ from it by a quarter."""
+    """The note says how many at most; bytes are of gcc 12, give or take a quarter."""
     note = (ROOT / "docs" / "design" / f"{family}.md").read_text(encoding="utf-8")
     [(count, kilobytes)] = re.findall(
         r"(\d+) kernels a level and (\d+) KB in all", note
     )
     own = [size for (stem, *_), size in kernels.items() if OF_STEM[stem] == family]
     stems = FAMILIES[family].split()
-    assert len(names_at(kernels, "avx2", stems)) == int(count)
+    assert len(names_at(kernels, "avx2", stems)) <= int(count)
     assert sum(own) / 1000 == pytest.approx(int(kilobytes), rel=0.25)
 
 
