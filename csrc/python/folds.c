@@ -13,6 +13,7 @@
 
 #include "base/sizes.h"
 #include "kernels/kernels.h"
+#include "ops/identity.h"
 #include "ops/values.h"
 #include "python/args.h"
 #include "python/arrays.h"

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/sizes.h"
+#include "ops/identity.h"
 #include "ops/values.h"
 #include "python/arrays.h"
 #include "python/by_ids.h"

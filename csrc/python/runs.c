@@ -10,23 +10,9 @@
 
 #include "base/sizes.h"
 #include "kernels/kernels.h"
-#include "ops/identity.h"
 #include "ops/values.h"
 #include "python/arrays.h"
 #include "python/copies.h"
-
-void
-ps_write_empty(enum ps_op op, enum ps_dtype type, char *empty)
-{
-    memset(empty, 0, 16);
-    op = op == PS_fmin ? PS_min : op == PS_fmax ? PS_max : op;
-    if (op != PS_add) {
-        ps_write_identity(op, type, empty);
-    }
-    if (type == PS_t64 && op != PS_add) {
-        *(t64 *)(void *)empty = (t64){INT64_MIN};
-    }
-}
 
 void
 ps_begin_runs(ps_runs *runs)

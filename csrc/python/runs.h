@@ -17,11 +17,6 @@ typedef struct {
     ps_segment_call call;
 } ps_runs;
 
-/* What a segment without entries becomes: the identity, but +0 for sums, NaT for times,
- * which have no least, and for fmin and fmax that of min and max: NaN is for segments
- * that hold nothing else. 16 bytes at `empty`. */
-void ps_write_empty(enum ps_op op, enum ps_dtype type, char *empty);
-
 /* Runs of nothing yet. */
 void ps_begin_runs(ps_runs *runs);
 
