@@ -173,7 +173,7 @@ take_options(segment_work *work)
                                reduction->of == PS_FOLD_PLACES;
     return !(is_on(work, ASSUME_SORTED) && !is_given(work, IDS)) &&
            !(reduce->starts && (reduce->fills || lacks_initial)) &&
-           !(reduce->compensated && (!is_sum || !is_given(work, IDS))) &&
+           !(reduce->compensated && (!is_sum || is_given(work, STARTS))) &&
            !(is_given(work, WEIGHTS) && (!is_sum || reduce->compensated));
 }
 

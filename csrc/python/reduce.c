@@ -376,9 +376,27 @@ fold_all(ps_reduce *work)
     return done;
 }
 
+/* Compensated sums are made entry by entry: runs, one after the other, become ids. */
+static int
+number_entries(ps_reduce *work)
+{
+    npy_intp n = work->gather != NULL ? PyArray_SIZE(work->gather)
+                                      : PyArray_DIM(work->values, work->axis);
+    PyArrayObject *const ids = (PyArrayObject *)PyArray_SimpleNew(1, &n, NPY_INT64);
+    work->ids = ids;
+    work->runs.n_segments = work->size;
+    return ids != NULL ? ps_own_entries(&work->runs, n, PyArray_DATA(ids)) : -1;
+}
+
 int
 ps_run_reduce(ps_reduce *work)
 {
+    if (work->compensated && work->ids == NULL) {
+        const int numbered = number_entries(work);
+        if (numbered != 1) {
+            return numbered;
+        }
+    }
     const bool counts_only = work->reduction->of == PS_FOLD_ONES;
     const bool was_masked = work->ids == NULL && work->mask != NULL && !work->starts;
     const bool weighs = work->reduction->divides && work->weights != NULL;

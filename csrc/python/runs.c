@@ -315,6 +315,24 @@ ps_list_ends(const ps_runs *runs, int64_t n_entries, bool is_first, int64_t *seg
     return n_bad == 0;
 }
 
+int
+ps_own_entries(const ps_runs *runs, int64_t n_entries, int64_t *owner)
+{
+    int64_t done = 0, stop;
+    for (int64_t s = 0; s < runs->n_segments; s++) {
+        if (copy_limits(runs->starts, s + 1, 1, n_entries, &stop) > 0 || stop < done) {
+            return 0;
+        }
+        while (done < stop) {
+            owner[done++] = s;
+        }
+        if (ps_hear(s) < 0) {
+            return -1;
+        }
+    }
+    return done == n_entries;
+}
+
 static ps_status
 run_segment(void *call, ps_run *run)
 {

@@ -45,6 +45,10 @@ int ps_measure_runs(const ps_runs *runs, int64_t n_entries, int64_t *count);
 int ps_list_ends(const ps_runs *runs, int64_t n_entries, bool is_first,
                  int64_t *segment, int64_t *entry);
 
+/* owner[i] = the run that entry i lies in, of offsets, whose ends are right. 1; 0 where
+ * one decreases; or -1. */
+int ps_own_entries(const ps_runs *runs, int64_t n_entries, int64_t *owner);
+
 /* Fill the call from the arrays as they are now; the last step before the op. op and
  * type of the call have been set, and so is its `empty`. 0 or -1. */
 int ps_open_runs(ps_state *state, ps_runs *runs);
