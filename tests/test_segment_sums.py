@@ -4,6 +4,7 @@ The slow twin computes in the same dtypes, so these are compared with known numb
 """
 
 import math
+import pickle
 import tracemalloc
 
 import numpy as np
@@ -105,6 +106,19 @@ def test_a_plan_that_dropped_entries_drops_them_as_ids():
     assert ps.segment_sum(values, plan).tolist() == [1, 4]
     assert ps.segment_reduce(values, plan, op="max").tolist() == [1, 4]
     assert ps.segment_reduce(values, plan, op="median").tolist() == [1, 4]
+
+
+@pytest.mark.parametrize("at", [0, 3, 2500])
+@pytest.mark.parametrize("op", ["add", "argmax", "std", "count", "last"])
+def test_a_plan_names_the_negative_that_is_no_id(op, at):
+    index = np.zeros(3000, int)
+    index[[at, -1]] = -2, -1
+    says = rf"index -2 is out of bounds for axis 0 with size 4 \(position {at} of 3000"
+    plan = ps.Plan(index, 4)
+    with pytest.raises(IndexError, match=says):
+        ps.segment_reduce(np.ones(3000), plan, op=op)
+    with pytest.raises(IndexError, match="negative"):
+        ps.segment_reduce(np.ones(3000), pickle.loads(pickle.dumps(plan)), op=op)
 
 
 @pytest.mark.parametrize("op", ["add", "max", "mean", "count", "first", "median"])

@@ -111,6 +111,22 @@ holds_negative(const ps_index *index, int64_t first, int64_t n, int64_t *room)
                                                         stride, INT64_MAX) > 0;
 }
 
+/* Note the first entry below 0, if it is among the n from `first` on. */
+static void
+note_negative(ps_plan *plan, const ps_index *index, int64_t first, int64_t n,
+              int64_t *room)
+{
+    if (plan->has_negative || !holds_negative(index, first, n, room)) {
+        return;
+    }
+    int64_t i = 0;
+    while (i < n - 1 && room[i] >= 0) {
+        i++;
+    }
+    plan->has_negative = true;
+    plan->first_negative = first + i;
+}
+
 /* row[e] for all n entries, n_kept and has_negative. A block is checked in its copy
  * before it is stored; the first index out of bounds under `raise` ends it, and the
  * plan is thrown away by the caller. */
@@ -139,8 +155,7 @@ fill_rows(ps_plan_build *build, ps_run *run)
         plan->is_wide ? store_rows(true, plan->row, first, n, &list)
                       : store_rows(false, plan->row, first, n, &list);
         plan->n_kept += list.n;
-        plan->has_negative = plan->has_negative ||
-                             holds_negative(address->index, first, n, room.row);
+        note_negative(plan, address->index, first, n, room.row);
     }
     ps_list_room_close(&room);
     return status;

@@ -14,12 +14,13 @@ typedef struct ps_plan {
     int64_t size; /* of the axis */
     enum ps_mode mode;
     bool is_wide;      /* arrays of int64 */
-    bool has_negative; /* before negatives were resolved */
-    bool is_sorted;    /* entries that take part name rows in ascending order ... */
-    bool is_unique;    /* ... and no row twice */
-    int64_t n_kept;    /* entries that take part: all but for mode "drop" */
-    int64_t min, max;  /* of the rows that are named; 0 and -1 where there are none */
-    int64_t n_named;   /* rows that are named */
+    bool has_negative; /* before negatives were resolved; the first of them was ... */
+    int64_t first_negative; /* ... this entry, -1: not known */
+    bool is_sorted;   /* entries that take part name rows in ascending order ... */
+    bool is_unique;   /* ... and no row twice */
+    int64_t n_kept;   /* entries that take part: all but for mode "drop" */
+    int64_t min, max; /* of the rows that are named; 0 and -1 where there are none */
+    int64_t n_named;  /* rows that are named */
     int64_t n_groups;
     int64_t largest; /* entries of the largest group */
     void *row;       /* [n]: the row of each entry, -1: none */

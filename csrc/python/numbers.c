@@ -3,7 +3,9 @@
 #include "python/numbers.h"
 
 #include "base/sizes.h"
+#include "kernels/kernels.h"
 #include "python/arrays.h"
+#include "python/copies.h"
 
 /* An address and what it points to. */
 typedef struct {
@@ -77,4 +79,44 @@ ps_check_numbers(ps_state *state, PyArrayObject *index, PyArrayObject *mask,
     lone.index.step = 1;
     lone.address.mode = mode;
     return ps_run_op(state, run_check, &lone.address, PyArray_NBYTES(index));
+}
+
+/* Of a contiguous index in native order. */
+static int
+are_sorted(PyArrayObject *index, int batch_dims)
+{
+    enum {
+        BLOCK = 256
+    };
+    const int64_t n = PyArray_SIZE(index), size = PyArray_ITEMSIZE(index);
+    int64_t row[BLOCK], before = INT64_MIN, n_batches = 1;
+    for (int i = 0; i < batch_dims; i++) {
+        n_batches *= PyArray_DIM(index, i);
+    }
+    const int64_t each = n > 0 ? n / n_batches : 1;
+    for (int64_t first = 0; first < n; first += BLOCK) {
+        const int64_t count = n - first < BLOCK ? n - first : BLOCK;
+        ps_kernels()->rows[ps_index_type_of(index)](PS_MODE_DROP, row,
+                                                    PyArray_BYTES(index) + first * size,
+                                                    count, size, INT64_MAX);
+        for (int64_t i = 0; i < count; i++) {
+            if (row[i] < before && (first + i) % each != 0) {
+                return 0;
+            }
+            before = row[i];
+        }
+        if (ps_hear(first) < 0) {
+            return -1;
+        }
+    }
+    return 1;
+}
+
+int
+ps_are_sorted(PyArrayObject *index, int batch_dims)
+{
+    PyArrayObject *const plain = ps_contiguous(index);
+    const int sorted = plain != NULL ? are_sorted(plain, batch_dims) : -1;
+    Py_XDECREF((PyObject *)plain);
+    return sorted;
 }

@@ -234,6 +234,7 @@ load_plan(PyObject *module, PyObject *args)
     if (ndim >= 0) {
         plan.mode = mode;
         plan.has_negative = has_negative;
+        plan.first_negative = -1;
         result = object_of((PyTypeObject *)state->plan_type, &plan, ndim, &axes);
     }
     Py_DECREF(rows);

@@ -194,6 +194,25 @@ take_index(segment_work *work, enum slot slot, const char *name, PyArrayObject *
     return 1;
 }
 
+/* A negative number in a plan that counted it from the end is out of bounds as an id:
+ * the error of the plain call, as far as the plan remembers it. */
+static int
+refuse_negative(const segment_work *work, const ps_plan *plan)
+{
+    const int64_t at = plan->first_negative;
+    if (at < 0) {
+        return 0;
+    }
+    const int64_t row = plan->is_wide ? ((const int64_t *)plan->row)[at]
+                                      : ((const int32_t *)plan->row)[at];
+    const ps_status status = {.code = PS_INDEX_BAD,
+                              .value = row - plan->size,
+                              .size = plan->size,
+                              .position = at,
+                              .total = plan->n};
+    return ps_raise(work->reduce.state, status, "ids");
+}
+
 /* A plan's rows as ids; what it is not good for, the helper says. */
 static int
 take_plan(segment_work *work, const ps_plan *plan)
@@ -201,9 +220,11 @@ take_plan(segment_work *work, const ps_plan *plan)
     ps_reduce *const reduce = &work->reduce;
     const bool names_other = is_given(work, MODE) && reduce->mode != PS_MODE_IDS &&
                              reduce->mode != plan->mode;
-    if (names_other || (plan->has_negative && plan->mode == PS_MODE_RAISE) ||
-        (is_on(work, ASSUME_SORTED) && !plan->is_sorted)) {
+    if (names_other || (is_on(work, ASSUME_SORTED) && !plan->is_sorted)) {
         return 0;
+    }
+    if (plan->has_negative && plan->mode == PS_MODE_RAISE) {
+        return refuse_negative(work, plan);
     }
     reduce->plan = work->slot[IDS];
     reduce->mode = plan->n_kept < plan->n ? PS_MODE_DROP : PS_MODE_IDS;
@@ -521,37 +542,6 @@ size_from_ids(ps_reduce *reduce)
                    : reduce->size <= (int64_t)1 << 27 || reduce->size / 64 <= n;
 }
 
-/* Do ids never decrease within a batch? Negatives are all alike here. 1, 0 or -1. */
-static int
-are_sorted(const ps_reduce *reduce, PyArrayObject *ids)
-{
-    enum {
-        BLOCK = 256
-    };
-    const int64_t n = PyArray_SIZE(ids), size = PyArray_ITEMSIZE(ids);
-    int64_t row[BLOCK], before = INT64_MIN, n_batches = 1;
-    for (int i = 0; i < reduce->batch_dims; i++) {
-        n_batches *= PyArray_DIM(ids, i);
-    }
-    const int64_t each = n > 0 ? n / n_batches : 1;
-    for (int64_t first = 0; first < n; first += BLOCK) {
-        const int64_t count = n - first < BLOCK ? n - first : BLOCK;
-        ps_kernels()->rows[ps_index_type_of(ids)](PS_MODE_DROP, row,
-                                                  PyArray_BYTES(ids) + first * size,
-                                                  count, size, INT64_MAX);
-        for (int64_t i = 0; i < count; i++) {
-            if (row[i] < before && (first + i) % each != 0) {
-                return 0;
-            }
-            before = row[i];
-        }
-        if (ps_hear(first) < 0) {
-            return -1;
-        }
-    }
-    return 1;
-}
-
 /* assume_sorted=, a promise. */
 static int
 check_order(const segment_work *work)
@@ -560,10 +550,7 @@ check_order(const segment_work *work)
     if (!is_on(work, ASSUME_SORTED) || reduce->plan != NULL) {
         return 1;
     }
-    PyArrayObject *const ids = ps_contiguous(reduce->ids);
-    const int sorted = ids != NULL ? are_sorted(reduce, ids) : -1;
-    Py_XDECREF((PyObject *)ids);
-    return sorted;
+    return ps_are_sorted(reduce->ids, reduce->batch_dims);
 }
 
 /* A plan knows how many segments there are. */
