@@ -86,7 +86,6 @@ static void NAME(split, places, i64)(int64_t *list, int64_t *remainder, int64_t 
 
 #define TABLE_(isa) ps_kernels_##isa
 #define TABLE(isa) TABLE_(isa)
-/* clang-format on */
 
 /* Cells that a level may override before it makes its own table. */
 #define POSITIONS NAME(positions, places, i64)
@@ -106,19 +105,20 @@ DECLARE_GRID(deviate_checked, ISA)
 DECLARE_GRID(exp, ISA)
 DECLARE_GRID(log, ISA)
 DECLARE_GRID(meet_groups, ISA)
-DECLARE_GRID(scan_checked, ISA)
-DECLARE_GRID(scan_runs, ISA)
-DECLARE_GRID(quantile_place, ISA)
-DECLARE_GRID(quantile_pick, ISA)
-DECLARE_GRID(quantile_missing, ISA)
-DECLARE_GRID(quantile_sort, ISA)
-DECLARE_GRID(quantile_pivot, ISA)
-DECLARE_GRID(quantile_split, ISA)
-DECLARE_GRID(quantile_fives, ISA)
-DECLARE_GRID(quantile_finish, ISA)
-DECLARE_GRID(quantile_few, ISA)
+DECLARE_GRID(scan_checked, ISA_OF_ELEMENTS)
+DECLARE_GRID(scan_runs, ISA_OF_ELEMENTS)
+DECLARE_GRID(quantile_place, ISA_OF_ELEMENTS)
+DECLARE_GRID(quantile_pick, ISA_OF_ELEMENTS)
+DECLARE_GRID(quantile_missing, ISA_OF_ELEMENTS)
+DECLARE_GRID(quantile_sort, ISA_OF_ELEMENTS)
+DECLARE_GRID(quantile_pivot, ISA_OF_ELEMENTS)
+DECLARE_GRID(quantile_split, ISA_OF_ELEMENTS)
+DECLARE_GRID(quantile_fives, ISA_OF_ELEMENTS)
+DECLARE_GRID(quantile_finish, ISA_OF_ELEMENTS)
+DECLARE_GRID(quantile_few, ISA_OF_ELEMENTS)
 DECLARE_GRID(masked, ISA)
 DECLARE_GRID(cast, ISA)
+/* clang-format on */
 
 const ps_kernel_table TABLE(ISA) = {
 #include "kernels/table.h"

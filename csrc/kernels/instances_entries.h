@@ -1,5 +1,5 @@
 /* Stamps the kernels that give each entry something back (scan.tmpl.h), and those of
- * order statistics (ranks.tmpl.h, quantile.tmpl.h). */
+ * order statistics (ranks.tmpl.h, quantile.tmpl.h). AVX-512 takes those of AVX2. */
 #include "kernels/stamps.h"
 
 #include "kernels/checked.h"
@@ -32,9 +32,7 @@
             bool is_wide, char *out, const char *values, const char *index, int64_t n,  \
             const ps_scan *scan)                                                        \
     { if (!IS_SCAN(op, dtype, kind)) { return 0; }                                      \
-      return is_wide                                                                    \
-          ? scan_checked_##dtype(PS_##op, true, out, values, index, n, scan)            \
-          : scan_checked_##dtype(PS_##op, false, out, values, index, n, scan); }        \
+      return scan_checked_##dtype(PS_##op, is_wide, out, values, index, n, scan); }     \
     OF_UNIT void NAME(scan_runs, op, dtype)(                                            \
             char *out, const char *values, const int64_t *edge, int64_t n_parts,        \
             bool continues, const ps_scan *scan)                                        \

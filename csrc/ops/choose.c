@@ -8,7 +8,6 @@
  * tells how often an offset repeats at once (register accumulation), how large the
  * touched target is, where to cut it so that owners get equal work, and whether one row
  * takes so much that cutting by rows is useless (column split).
- *
  * Figures: two cores each of AMD EPYC Zen 4 and Zen 5, gcc 12 (docs/design/scatter.md).
  */
 #include "ops/choose.h"
@@ -592,10 +591,9 @@ ps_choose(const ps_ready_call *ready, enum ps_way way, ps_choice *choice)
     if (way == PS_WAY_LIST) {
         return;
     }
-    if (forced != PS_ALGORITHM_automatic) {
-        choose_forced(ready, forced, threads, choice);
-    }
-    else {
+    if (forced == PS_ALGORITHM_automatic) {
         choose_by_sizes(ready, span, choice);
+        return;
     }
+    choose_forced(ready, forced, threads, choice);
 }

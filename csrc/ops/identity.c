@@ -77,7 +77,7 @@ time_identity(enum ps_op op)
 }
 
 /* Booleans: `and`, products and minima start from true. Half types are computed in f32
- * and have no identity of their own. */
+ * and have no identity of their own; compensated pairs start with nothing kept. */
 void
 ps_write_identity(enum ps_op op, enum ps_dtype type, void *element)
 {
@@ -123,6 +123,8 @@ ps_write_identity(enum ps_op op, enum ps_dtype type, void *element)
     }
 }
 
+/* Not the identity where that has a meaning of its own beside numbers: a sum of nothing
+ * is +0, and times of nothing are missing. */
 void
 ps_write_empty(enum ps_op op, enum ps_dtype type, void *element)
 {

@@ -111,7 +111,8 @@ holds_negative(const ps_index *index, int64_t first, int64_t n, int64_t *room)
                                                         stride, INT64_MAX) > 0;
 }
 
-/* Note the first entry below 0, if it is among the n from `first` on. */
+/* Note the first entry below 0, if it is among the n from `first` on: ids of segments
+ * have no negative meaning, and the error names it. */
 static void
 note_negative(ps_plan *plan, const ps_index *index, int64_t first, int64_t n,
               int64_t *room)

@@ -253,7 +253,9 @@ has_contiguous_rows(const ps_rows *rows, const ps_row_split *split, int64_t item
     return true;
 }
 
-/* Bytes of an element as kernels want it; what is only moved keeps its size. */
+/* Bytes of an element as kernels want it, for the stride of a packed block; what is
+ * only moved keeps its size, which no type says: strings, records, unknown user
+ * types. */
 static int64_t
 packed_size(const ps_value_source *source)
 {
@@ -263,8 +265,9 @@ packed_size(const ps_value_source *source)
 
 /* Packing costs a pass over the block; everything that kernels can read is left alone:
  * the right type (booleans never, whose bytes may be anything), native, aligned, rows
- * contiguous, and one stride from entry to entry. Rows at offsets of their own could be
- * read by lists in some kernels, but then all the others would have to know of them. */
+ * contiguous, and one stride from entry to entry, by which kernels step. Rows at
+ * offsets of their own could be read by lists in some kernels, but then all the others
+ * would have to know of them. */
 ps_value_source
 ps_value_source_of(const ps_address *address, const ps_rows *rows,
                    const ps_values *values, ps_row_split split, enum ps_dtype type)
@@ -291,7 +294,8 @@ ps_value_source_of(const ps_address *address, const ps_rows *rows,
 }
 
 /* A part of the columns packs a narrower row; values that lie good are read `column`
- * items further on. The source itself stays what it is: pieces share it. */
+ * items further on. The source itself stays what it is: pieces share it, and each has a
+ * part of its own on its stack. */
 ps_value_source
 ps_narrow_values(const ps_value_source *source, int64_t column, int64_t width)
 {
@@ -372,8 +376,9 @@ pack_block(const ps_value_source *source, int64_t first, int64_t n,
     }
 }
 
-/* Pack the rows that lie at offsets of their own: by the loops of a gather where
- * kernels can read them as they are, else one by one. */
+/* Rows [first, first + n) that lie at offsets of their own, which the caller has
+ * checked: buffer[i] = *(data + offset[first + i] + value_offset) by the loops of a
+ * gather where kernels can read them as they are, else one by one. */
 static void
 pack_listed(const ps_value_source *source, int64_t first, int64_t n,
             int64_t value_offset, char *buffer)
@@ -413,7 +418,8 @@ pack_listed(const ps_value_source *source, int64_t first, int64_t n,
 
 /* Values that do not depend on the entry are packed as the one row that they are: entry
  * 0 stands for all. Weights are the last step: each product is rounded once, in the
- * type of the sums. */
+ * type of the sums, so that it is the same whichever way the values came. The block is
+ * read only, since it may be the caller's. */
 const char *
 ps_block_values(const ps_value_source *source, int64_t first, int64_t n,
                 int64_t value_offset, char *buffer)

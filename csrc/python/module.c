@@ -20,6 +20,7 @@
 #include "python/bincount.h"
 #include "python/copies.h"
 #include "python/folds.h"
+#include "python/kernel_list.h"
 #include "python/py_gather.h"
 #include "python/py_nonzero.h"
 #include "python/py_plan.h"
@@ -154,133 +155,6 @@ set_threads(PyObject *module, PyObject *argument)
 }
 
 /* ---- what was built, and hooks for tests ---- */
-
-#define OP_NAME(name, ...) [PS_##name] = #name,
-static const char *const reduction_names[PS_NUM_REDUCTIONS] = {
-        PS_FOR_EACH_REDUCTION(OP_NAME, ~)};
-#define DTYPE_NAME(name, ...) [PS_##name] = #name,
-static const char *const dtype_names[PS_NUM_ALL_DTYPES] = {
-        PS_FOR_EACH_DTYPE(DTYPE_NAME, ~) PS_FOR_EACH_STORED_DTYPE(DTYPE_NAME, ~)};
-
-/* What kernels() lists: families with a kernel for each reduction and type, then moves
- * and truth (`op` names what they do), which are built by item size; a row for each
- * dtype has them tested by dtype. */
-static const struct {
-    const char *family, *op;
-} listed[] = {{"scatter", NULL}, {"plan", NULL},        {"where", NULL},
-              {"segment", NULL}, {"scan", NULL},        {"scatter", "set"},
-              {"gather", "get"}, {"nonzero", "find"},   {"where", "select"},
-              {"where", "set"},  {"where", "compress"}, {"quantile", "select"}};
-enum {
-    N_GRIDS = 5,
-    N_LISTED = sizeof(listed) / sizeof(listed[0]),
-    QUANTILES = N_LISTED - 1
-};
-
-typedef void (*any_kernel)(void);
-
-/* The kernel of a row of `listed` at a level; NULL: there is none. */
-static any_kernel
-kernel_at(enum ps_level level, int row, int op, int dtype)
-{
-    const ps_kernel_table *const kernels = ps_kernels_of(level);
-    const int size = ps_size_of(ps_dtype_size[dtype]);
-    const bool is_typed = row < N_GRIDS || row == QUANTILES;
-    if (is_typed ? dtype >= PS_NUM_DTYPES : ps_dtype_kind[dtype] == PS_KIND_PAIR) {
-        return NULL;
-    }
-    switch (row) {
-        case 0:
-            return (any_kernel)kernels->scatter[op][dtype];
-        case 1:
-            return (any_kernel)kernels->plan_rows[op][dtype];
-        case 2:
-            return (any_kernel)kernels->masked[op][dtype];
-        case 3:
-            return (any_kernel)kernels->segment[op][dtype];
-        case 4:
-            return (any_kernel)kernels->scan_runs[op][dtype];
-        case 5:
-            return (any_kernel)kernels->set[size];
-        case 6:
-            return (any_kernel)kernels->gather[size];
-        case 7:
-            return (any_kernel)kernels->truth[size];
-        case 8:
-            return (any_kernel)kernels->where[size];
-        case 9:
-            return (any_kernel)kernels->where_set[size];
-        case QUANTILES:
-            return (any_kernel)kernels->quantile_finish[dtype];
-        default:
-            return (any_kernel)kernels->compress[size];
-    }
-}
-
-static int
-op_count(int row)
-{
-    return row < N_GRIDS ? PS_NUM_REDUCTIONS : 1;
-}
-
-static const char *
-listed_op(int row, int op)
-{
-    return row < N_GRIDS ? reduction_names[op] : listed[row].op;
-}
-
-/* "op dtype level" of the first that has the same kernel: levels share kernels, and so
- * do types and reductions whose arithmetic is the same. */
-static PyObject *
-first_with(int row, any_kernel kernel)
-{
-    for (int level = 0; level < PS_NUM_LEVELS; level++) {
-        for (int i = 0; i < op_count(row) * PS_NUM_ALL_DTYPES; i++) {
-            const int op = i / PS_NUM_ALL_DTYPES, dtype = i % PS_NUM_ALL_DTYPES;
-            if (kernel_at((enum ps_level)level, row, op, dtype) == kernel) {
-                return PyUnicode_FromFormat("%s %s %s", listed_op(row, op),
-                                            dtype_names[dtype],
-                                            ps_level_name((enum ps_level)level));
-            }
-        }
-    }
-    Py_UNREACHABLE();
-}
-
-static int
-append_kernels(PyObject *list, enum ps_level level, int row)
-{
-    int status = 0;
-    for (int i = 0; i < op_count(row) * PS_NUM_ALL_DTYPES && status == 0; i++) {
-        const int op = i / PS_NUM_ALL_DTYPES, dtype = i % PS_NUM_ALL_DTYPES;
-        const any_kernel kernel = kernel_at(level, row, op, dtype);
-        if (kernel == NULL) {
-            continue;
-        }
-        PyObject *const item = Py_BuildValue(
-                "(ssssN)", listed[row].family, listed_op(row, op), dtype_names[dtype],
-                ps_level_name(level), first_with(row, kernel));
-        status = item != NULL ? PyList_Append(list, item) : -1;
-        Py_XDECREF(item);
-    }
-    return status;
-}
-
-static PyObject *
-list_kernels(PyObject *module, PyObject *unused)
-{
-    (void)module, (void)unused;
-    PyObject *const list = PyList_New(0);
-    for (int i = 0; list != NULL && i < PS_NUM_LEVELS * N_LISTED; i++) {
-        const enum ps_level level = (enum ps_level)(i / N_LISTED);
-        if (ps_level_available(level) &&
-            append_kernels(list, level, i % N_LISTED) < 0) {
-            Py_DECREF(list);
-            return NULL;
-        }
-    }
-    return list;
-}
 
 /* A tuple of the names of 0, 1, ..., n - 1; those that name() leaves out with NULL are
  * not in it. */
@@ -446,7 +320,7 @@ static PyMethodDef methods[] = {
         {"sum_deviations", ps_py_sum_deviations, METH_VARARGS, NULL},
         {"softmax", ps_py_softmax, METH_VARARGS, NULL},
         {"elementary", ps_py_elementary, METH_VARARGS, NULL},
-        {"kernels", list_kernels, METH_NOARGS, NULL},
+        {"kernels", ps_py_kernels, METH_NOARGS, NULL},
         {"levels", list_levels, METH_NOARGS, NULL},
         {"level", current_level, METH_NOARGS, NULL},
         {"force_level", force_level, METH_O, NULL},

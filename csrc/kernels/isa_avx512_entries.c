@@ -1,6 +1,0 @@
-/* The kernels that give each entry something back, for CPUs with AVX-512. */
-#include "base/cpu.h"
-#if defined(PS_HAS_LEVELS)
-#include "kernels/avx512.h"
-#include "kernels/instances_entries.h"
-#endif

@@ -1,0 +1,85 @@
+/* A call of segment_reduce on its way through three files: its arguments become arrays
+ * and numbers (segment_arguments.c), these are laid out on axes and segments
+ * (segment_layout.c), and py_segment.c runs it and delivers. Each step answers 1, done,
+ * 0, for the helper, which has words for every mistake, or -1, an exception is set. */
+#ifndef PS_PYTHON_SEGMENT_CALL_H
+#define PS_PYTHON_SEGMENT_CALL_H
+
+#include "python/reduce.h"
+
+/* Slots in the order of the signature, but for `op`, which names do not have. */
+enum slot {
+    VALUES,
+    IDS,
+    NUM_SEGMENTS,
+    OFFSETS,
+    STARTS,
+    STOPS,
+    LENGTHS,
+    GATHER,
+    WEIGHTS,
+    AXIS,
+    BATCH_DIMS,
+    Q,
+    DDOF,
+    INITIAL,
+    FILL_VALUE,
+    WHERE,
+    SKIPNA,
+    MODE,
+    RETURN_ARG,
+    RETURN_COUNTS,
+    ASSUME_SORTED,
+    DTYPE,
+    COMPENSATED,
+    OUT,
+    OP,
+    N_SLOTS
+};
+
+/* A call on its way; its arguments are replaced by the arrays that they become. */
+typedef struct {
+    PyObject **slot;
+    PyObject *held[N_SLOTS]; /* owned: arrays that stand in slots, or NULL */
+    const char *name;        /* of the op, of functions that are named after theirs */
+    ps_reduce reduce;
+} ps_segment_work;
+
+static inline bool
+is_given(const ps_segment_work *work, enum slot slot)
+{
+    return work->slot[slot] != NULL && work->slot[slot] != Py_None;
+}
+
+/* Of an option that is True or False. */
+static inline bool
+is_on(const ps_segment_work *work, enum slot slot)
+{
+    return work->slot[slot] != NULL && work->slot[slot] != Py_False;
+}
+
+/* What the call asks for; `reduce.reduction` is known. */
+int ps_take_segment_options(ps_segment_work *work);
+
+/* Every argument that is an array, without a look at shapes. */
+int ps_take_segment_arrays(ps_segment_work *work);
+
+/* The types that it is computed in, initial= and fill_value= in them. */
+int ps_take_segment_types(ps_segment_work *work);
+
+/* Arguments that are numbers. */
+int ps_take_segment_numbers(ps_segment_work *work);
+
+/* Which axes of the values are batches, entries and rows. */
+int ps_place_segment_axes(ps_segment_work *work);
+
+/* where= and skipna= as one mask of entries or of elements. */
+int ps_place_segment_mask(ps_segment_work *work);
+
+/* One weight for each entry. */
+int ps_place_segment_weights(ps_segment_work *work);
+
+/* How many segments there are, and which entries they have. */
+int ps_place_segments(ps_segment_work *work);
+
+#endif
