@@ -162,6 +162,14 @@ class Segments:
         if self.gather is not None:
             check_rows(self.gather, len(self.values), "gather")
 
+    def check_listed(self):
+        """Raise IndexError for rows of gather= that no range names either.
+
+        Offsets name every row, and kernels check what they use.
+        """
+        if self.ids is None and self.offsets is None and self.gather is not None:
+            check_rows(self.gather, len(self.values), "gather")
+
     def own(self):
         """Make ranges and rows our own, and check them.
 

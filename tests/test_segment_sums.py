@@ -149,7 +149,7 @@ def test_listed_rows_are_folded_where_they_lie(op):
         assert peak < 8 * result.nbytes + 200_000
 
 
-@pytest.mark.parametrize("op", [*OPS, "first", "argmax", "median", "var"])
+@pytest.mark.parametrize("op", [*OPS, "first", "argmax", "median", "var", "logsumexp"])
 def test_rows_outside_all_ranges_are_checked(op):
     with pytest.raises(IndexError, match=r"index 7 .* \(position 3 of 4 in 'gather'"):
         ps.segment_reduce([1, 2, 4], starts=[0], stops=[2], gather=[0, 1, 2, 7], op=op)
