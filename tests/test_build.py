@@ -121,7 +121,8 @@ FAMILIES = {
     "scatter": f"{ELEMENTS} scatter_rows set set_checked",
     "gather": "gather gather_checked",
     "segment": (
-        f"segment segment_rows scale find_checked deviate_checked exp log meet {RUNNING}"
+        "segment segment_rows scale find_checked deviate_checked exp log meet "
+        + RUNNING
     ),
     "plan": "plan_rows",
     "where": "where where_set compress masked",
