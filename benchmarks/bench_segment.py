@@ -97,7 +97,8 @@ def by_id(op, twin):
             rival: Way(partial(twin, ids, values, size)),
             OURS: Way(partial(ps.segment_reduce, values, ids, size, op=op)),
         }
-        return Problem("by id", values, ids, values, ways, op in ("sum", "max", "median"))
+        same_order = op in ("sum", "max", "median")
+        return Problem("by id", values, ids, values, ways, same_order)
 
     return Workload(f"group {op}, 500,000 into 1,000", build)
 

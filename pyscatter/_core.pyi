@@ -1,5 +1,5 @@
 """What the C module offers: the public functions that pyscatter exports as they are,
-and hooks for tests. `tests/test_docs.py` compares this file with the module.
+and hooks for tests. `tests/project/test_docs.py` compares this file with the module.
 """
 
 from collections.abc import Callable

@@ -2,8 +2,9 @@
 
 csrc/README.md states the invariants and the limits. Each check is a function over a
 tree (a dict from path to text) that yields one readable line per offence;
-tests/test_house.py runs all of them, on the repository and on small bad samples. What
-ruff knows (the length of Python's lines, the size of its functions) is left to ruff.
+tests/project/test_house.py runs all of them, on the repository and on small bad
+samples. What ruff knows (the length of Python's lines, the size of its functions) is
+left to ruff.
 """
 
 import posixpath
@@ -22,8 +23,9 @@ from tests.house import (
 ROOMS = ("base", "kernels", "ops", "python")
 FAMILIES = {"scatter", "gather"}
 COLUMN = (
-    "csrc/kernels/{}.tmpl.h csrc/ops/{}.c csrc/python/py_{}.c pyscatter/{}.py "
-    "tests/reference/{}.py tests/test_{}.py benchmarks/bench_{}.py docs/design/{}.md"
+    "csrc/kernels/{0}.tmpl.h csrc/ops/{0}.c csrc/python/py_{0}.c pyscatter/{0}.py "
+    "tests/reference/{0}.py tests/{0}/test_{0}.py "
+    "benchmarks/bench_{0}.py docs/design/{0}.md"
 ).split()
 STATEFUL = {"csrc/base/pool.c", "csrc/base/scratch.c", "csrc/kernels/select.c"}
 # Files that may be larger, and how large: every kind of element type side by side.

@@ -35,7 +35,7 @@ address)
     for name in bench compat_groupies demo determinism docs documents examples house \
         mask_determinism memory peer_groupies peer_numpy peer_onnx \
         segment_determinism; do
-        tests+=("--ignore=tests/test_$name.py")
+        tests+=("--ignore-glob=*/test_$name.py")
     done
     tests+=(-k "not same_on_every_level")
     ;;
@@ -43,7 +43,7 @@ thread)
     flags="-fsanitize=thread -fno-omit-frame-pointer -O1 -DPS_BASELINE_ONLY"
     export LD_PRELOAD TSAN_OPTIONS=halt_on_error=1:report_signal_unsafe=0
     LD_PRELOAD=$(gcc -print-file-name=libtsan.so)
-    tests=(tests/test_threads.py -m "not slow")
+    tests=(tests/families/test_threads.py -m "not slow")
     spread=()
     ;;
 coverage)

@@ -17,7 +17,7 @@ import pytest
 
 import pyscatter as ps
 from tests.cases import DTYPES, LAYOUTS, assert_same, rng_for
-from tests.test_segment_determinism import check_all_ways, tree
+from tests.segment.test_segment_determinism import check_all_ways, tree
 
 CORE = ps._core
 NAN, INF = np.nan, np.inf

@@ -26,7 +26,7 @@ from tests.house_rules import (
     python_files,
 )
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = (".ci", "benchmarks", "csrc", "docs", "examples", "pyscatter", "tests")
 SUFFIXES = {".c", ".h", ".py", ".pyi", ".md", ".toml", ".in", ".yml", ".yaml", ".supp"}
 NAMES = {"Makefile", "run", ".clang-format", ".gitignore"}

@@ -24,7 +24,7 @@ from tests.peers import groupies_adapter
 # All ask one child process.
 pytestmark = pytest.mark.xdist_group("peer_groupies")
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 MIN_TESTS, MIN_CALLS = 800, 1500
 DEVIATIONS = {
     r"test_steps::test_step_indices_(length|fields)\[pyscatter\]": (

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import pyscatter as ps
 from tests import reference
 from tests.cases import DTYPES, LAYOUTS, assert_same, outcome, rng_for, snapshot
-from tests.test_properties import INDEX_DTYPES, draw_layout, draw_values
+from tests.families.test_properties import INDEX_DTYPES, draw_layout, draw_values
 
 SIZES = st.integers(0, 4)
 # The twin loops over elements: a quarter of the usual examples takes as long as others.

@@ -22,7 +22,7 @@ import pytest
 import pyscatter as ps
 from tests.cases import assert_same
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = [
     ROOT / "README.md",
     ROOT / "CHANGELOG.md",
@@ -243,6 +243,7 @@ def apply_steps(page, tree):
     for path, new, text in steps(page):
         file = tree / path
         if new:
+            file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
             continue
         content = file.read_text(encoding="utf-8")

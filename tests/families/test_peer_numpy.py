@@ -21,7 +21,7 @@ from tests.peers import numpy_adapter
 # All ask one child process, which takes half a minute.
 pytestmark = pytest.mark.xdist_group("peer_numpy")
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # Tests that must reach pyscatter, and calls by name: a little below what NumPy has.
 MIN_TESTS = 880

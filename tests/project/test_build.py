@@ -19,7 +19,7 @@ import pytest
 
 import pyscatter as ps
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 TREE = {
     "csrc/base/number.h": "enum { NUMBER = 1 };\n",
     "csrc/base/reader.c": """#include "base/number.h"

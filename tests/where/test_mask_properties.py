@@ -21,8 +21,15 @@ from tests.cases import (
     outcome,
     snapshot,
 )
-from tests.test_nonzero import assert_same_results
-from tests.test_properties import OPS, POOLS, SHAPES, draw_layout, draw_values, windows
+from tests.families.test_properties import (
+    OPS,
+    POOLS,
+    SHAPES,
+    draw_layout,
+    draw_values,
+    windows,
+)
+from tests.nonzero.test_nonzero import assert_same_results
 
 ALL_DTYPES = [*DTYPES.values(), *MOVED_DTYPES.values()]
 NUMBERS = [DTYPES[name] for name in DTYPES if "time" not in name]

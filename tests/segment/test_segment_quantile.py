@@ -22,8 +22,8 @@ from tests.cases import (
     random_values,
     rng_for,
 )
-from tests.test_properties import INDEX_DTYPES, draw_layout, draw_values
-from tests.test_segment_properties import FEWER
+from tests.families.test_properties import INDEX_DTYPES, draw_layout, draw_values
+from tests.segment.test_segment_properties import FEWER
 
 CORE = ps._core
 NAN, INF = np.nan, np.inf
