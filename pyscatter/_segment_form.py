@@ -95,16 +95,18 @@ def normal_form(values, address, where=None, weights=None, skipna=False):
     _place_where(seg, where, skipna)
     if weights is not None:
         seg.weights = _place_weights(weights, entries, seg.values)
-    return _placed(seg, ids, address)
+    return _placed(seg, ids, address, where is None)
 
 
-def _placed(seg, ids, address):
-    """Give the entries their segments."""
+def _placed(seg, ids, address, has_all_rows=False):
+    """Give the entries their segments; `has_all_rows`: every row of gather= counts."""
     if ids is None:
         _set_ranges(seg, address)
     else:
         _set_ids(seg, ids, address)
     check_product(seg.size, seg.rest)
+    if has_all_rows:
+        seg.check_listed()
     return seg
 
 

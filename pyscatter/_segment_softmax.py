@@ -66,7 +66,6 @@ def _run(form, seg, values, types, initial=None):
         values = np.moveaxis(values.reshape(len(values), *shape), 0, 1)
     starts, stops = (None, None) if seg.ids is not None else (seg.starts, seg.stops)
     where = axis, seg.ids, seg.size, starts, stops, seg.gather
-    seg.check_listed()
     result = _core.softmax(form, values, *where, accumulator, dtype, initial)
     if result is None:
         seg.ensure()

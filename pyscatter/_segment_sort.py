@@ -24,7 +24,6 @@ def order_statistic(seg, request):
     if is_plan(ids):
         ids, mode = plan_ids(ids), "drop"
     starts, stops = (None, None) if ids is not None else (seg.starts, seg.stops)
-    seg.check_listed()
     result = _core.segment_quantile(
         *(seg.values, ids, starts, stops, seg.size, seg.gather, named, where, mode),
         *(dtype, None if levels is None else np.reshape(levels, -1).astype(float)),

@@ -115,7 +115,7 @@ class Segments:
         """Return what each entry has come to, (n, *rest), in the values' shape."""
         batch, before, after, entries = self.layout
         own = self.layout.own
-        result = result.reshape(*entries, *before, *after)
+        result = result.reshape((*entries, *before, *after))
         ends = len(entries), len(entries) + len(before)
         order = [
             *range(len(batch)),

@@ -117,7 +117,9 @@ part_range(ps_run *run, const ps_column *column, range *r, range *other,
         if (!split_range(run, column, r, &split, true, &border, unheard)) {
             return false;
         }
-        *r = part_of(r, border, r->last, r->spare);
+        const int64_t before = r->last - r->first;
+        const bool is_bad = r->spare > 0 && r->last - border > before - before / 8;
+        *r = part_of(r, border, r->last, r->spare - is_bad);
         return true;
     }
     const int64_t n = r->last - r->first;

@@ -502,7 +502,9 @@ scan_offsets(ready_scan *ready)
 {
     const ps_scan_call *const call = ready->call;
     if (call->n_segments == 0) {
-        return call->n == 0 ? PS_SUCCESS : ps_fail(PS_INDEX_BAD);
+        int64_t limit;
+        return call->n == 0 && read_limits(call, 0, 1, &limit) ? PS_SUCCESS
+                                                               : ps_fail(PS_INDEX_BAD);
     }
     const int64_t each = 8 + call->n * ready->nbytes / call->n_segments;
     ready->chunk = ps_max(1, CHUNK_BYTES / each);

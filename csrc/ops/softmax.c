@@ -229,7 +229,8 @@ measure(ps_softmax_job *job)
     job->row_nbytes = call->width * ps_dtype_size[call->type];
     job->out_nbytes = call->width * ps_dtype_size[call->out_dtype];
     job->settles = call->form == PS_LOGSUMEXP;
-    const f64 initial = call->has_initial ? call->initial : -(f64)INFINITY;
+    /* + 0.0, since log(1) + -0.0 is 0.0 as well. */
+    const f64 initial = call->has_initial ? call->initial + 0.0 : -(f64)INFINITY;
     ps_convert(call->type, job->initial, PS_f64, sizeof(initial), false,
                (const char *)&initial, sizeof(initial), 1);
 }

@@ -299,6 +299,13 @@ ps_lies_in_base(PyArrayObject *array)
            PyArray_SIZE(array) == 0 || lies_within(array, (PyArrayObject *)base);
 }
 
+bool
+ps_is_there(PyArrayObject *array, const char *data, npy_intp n)
+{
+    return PyArray_BYTES(array) == data && PyArray_SIZE(array) == n &&
+           ps_lies_in_base(array);
+}
+
 int
 ps_raise_changed(const char *name)
 {

@@ -58,6 +58,10 @@ bool ps_has_memory(PyArrayObject *view, PyArrayObject *whole);
 /* The same of an array whose memory another array owns, as far as that can be told. */
 bool ps_lies_in_base(PyArrayObject *array);
 
+/* Is an array that was looked at, of `n` elements at `data`, still there after other
+ * code has run? */
+bool ps_is_there(PyArrayObject *array, const char *data, npy_intp n);
+
 /* For what Python code that a call runs (hooks of arguments, signal handlers) or
  * another thread has done to the array called `name`, which may be NULL: RuntimeError;
  * returns -1. */

@@ -97,6 +97,35 @@ take_weights(count_work *work, PyObject *object)
     return 0;
 }
 
+/* x, weights and mask as they are from here on: views in their places, which other code
+ * cannot give other axes or another dtype. Small ones stay unless dtype= may run code.
+ */
+static int
+settle(count_work *work)
+{
+    enum {
+        FEW_BYTES = 4096
+    };
+    PyArrayObject **const arrays[] = {&work->x, &work->weights, &work->mask};
+    if (ps_index_type_of(work->x) < 0) {
+        return ps_raise_changed("x");
+    }
+    const bool is_small = work->weights == NULL && work->mask == NULL &&
+                          work->dtype == NULL && work->out == NULL &&
+                          PyArray_CheckExact((PyObject *)work->x) &&
+                          PyArray_NBYTES(work->x) <= FEW_BYTES;
+    for (int i = 0; i < 3 && !is_small; i++) {
+        if (*arrays[i] != NULL) {
+            Py_SETREF(*arrays[i],
+                      (PyArrayObject *)PyArray_View(*arrays[i], NULL, &PyArray_Type));
+            if (*arrays[i] == NULL) {
+                return -1;
+            }
+        }
+    }
+    return 0;
+}
+
 /* ValueError for a negative number that takes part. 0 or -1. */
 static int
 check_signs(const count_work *work)
@@ -122,12 +151,16 @@ find_size(count_work *work, int64_t minlength)
     if (!is_vast && ps_raise(work->state, status, "x") < 0) {
         return -1;
     }
-    if (is_vast || (top > (int64_t)1 << 27 && top > minlength && top / 64 > n)) {
+    if (is_vast) {
+        PyErr_SetString(PyExc_ValueError,
+                        "x goes beyond 2**63 - 1, which no count of entries can be");
+        return -1;
+    }
+    if (top > (int64_t)1 << 27 && top > minlength && top / 64 > n) {
         PyErr_Format(PyExc_ValueError,
                      "x goes up to %lld with only %lld entries; pass minlength if %lld "
                      "counts are meant",
-                     (long long)(is_vast ? INT64_MAX : top - 1), (long long)n,
-                     (long long)(is_vast ? INT64_MAX : top));
+                     (long long)(top - 1), (long long)n, (long long)top);
         return -1;
     }
     work->size = ps_max(top, minlength);
@@ -287,8 +320,8 @@ ps_py_bincount(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
     if (work.x != NULL && take_axis(&work, slot[3]) == 0 &&
         take_mask(&work, slot[4]) == 0 && take_weights(&work, slot[1]) == 0 &&
         (slot[2] == NULL || ps_to_size(slot[2], "minlength", &minlength) == 0) &&
-        check_signs(&work) == 0 && open_target(&work, minlength) == 0 &&
-        count(&work) == 0) {
+        settle(&work) == 0 && check_signs(&work) == 0 &&
+        open_target(&work, minlength) == 0 && count(&work) == 0) {
         result = Py_NewRef((PyObject *)work.target);
     }
     Py_XDECREF(work.x);

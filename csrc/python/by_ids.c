@@ -171,6 +171,10 @@ ps_fold_values(ps_reduce *work)
 {
     const enum ps_op op = work->reduction->fold;
     const bool is_time = work->types.sum_type == PS_t64;
+    PyArrayObject *const entries = work->gather != NULL ? work->gather : work->ids;
+    if (work->weights != NULL && PyArray_SIZE(work->weights) != PyArray_SIZE(entries)) {
+        return ps_raise_changed("ids");
+    }
     if (ps_place_rows(work) < 0) {
         return -1;
     }
@@ -246,13 +250,18 @@ list_ends(ps_reduce *work)
     PyArrayObject *const rows = (PyArrayObject *)PyArray_SimpleNew(1, &n, NPY_INT64);
     PyArrayObject *const gather =
             work->gather != NULL ? ps_contiguous(work->gather) : NULL;
+    const char *const listed = gather != NULL ? PyArray_BYTES(gather) : NULL;
+    const npy_intp n_listed = gather != NULL ? PyArray_SIZE(gather) : 0;
     int done = ids != NULL && rows != NULL && !PyErr_Occurred() ? 1 : -1;
     if (done == 1) {
-        const int64_t n_entries = gather != NULL
-                                          ? PyArray_SIZE(gather)
-                                          : PyArray_DIM(work->values, work->axis);
+        const int64_t n_entries =
+                gather != NULL ? n_listed : PyArray_DIM(work->values, work->axis);
         done = ps_list_ends(&work->runs, n_entries, is_first, PyArray_DATA(ids),
                             PyArray_DATA(rows));
+    }
+    if (done == 1 && gather != NULL &&
+        (ps_index_type_of(gather) < 0 || !ps_is_there(gather, listed, n_listed))) {
+        done = ps_raise_changed("gather");
     }
     for (npy_intp i = 0; done == 1 && gather != NULL && i < n; i++) {
         int64_t *const row = (int64_t *)PyArray_DATA(rows) + i;
@@ -287,7 +296,7 @@ ps_move_ends(ps_reduce *work)
     work->sums = ps_new_filled(work, true, work->types.sum,
                                work->starts ? work->start : missing);
     int done = work->sums == NULL ? -1 : by_runs ? list_ends(work) : 1;
-    const bool has_rows = PyArray_DIM(work->values, work->axis) > 0 || !by_runs;
+    const bool has_rows = !by_runs || PyArray_DIM(work->values, work->axis) > 0;
     if (done == 1 && has_rows) {
         work->mode = by_runs ? PS_MODE_DROP : mode;
         done = ps_fold_values(work) < 0 ? -1 : 1;

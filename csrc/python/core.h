@@ -95,12 +95,20 @@ typedef ps_status (*ps_op_fn)(void *call, ps_run *run);
 /* Seconds on a clock that never goes back. */
 double ps_now(void);
 
-/* For plain loops that hold the GIL: hears of signals at every 2^19th turn, 1 ms of the
- * lightest. 0, or -1 with a handler's exception. */
+/* Plain loops that hold the GIL hear of signals at every 2^19th turn, 1 ms of the
+ * lightest. */
+static inline bool
+ps_hears(npy_intp turn)
+{
+    return turn % (1 << 19) == 0;
+}
+
+/* 0, or -1 with a handler's exception. What handlers may have done to arrays is the
+ * caller's care. */
 static inline int
 ps_hear(npy_intp turn)
 {
-    return turn % (1 << 19) == 0 ? PyErr_CheckSignals() : 0;
+    return ps_hears(turn) ? PyErr_CheckSignals() : 0;
 }
 
 /* Run an op: with the GIL released and signals heard when it moves more than a few

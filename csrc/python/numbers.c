@@ -89,24 +89,33 @@ are_sorted(PyArrayObject *index, int batch_dims)
         BLOCK = 256
     };
     const int64_t n = PyArray_SIZE(index), size = PyArray_ITEMSIZE(index);
+    const int type = ps_index_type_of(index);
+    const char *const data = PyArray_BYTES(index);
     int64_t row[BLOCK], before = INT64_MIN, n_batches = 1;
+    if (type < 0 || PyArray_NDIM(index) < batch_dims) {
+        return ps_raise_changed("ids");
+    }
     for (int i = 0; i < batch_dims; i++) {
         n_batches *= PyArray_DIM(index, i);
     }
     const int64_t each = n > 0 ? n / n_batches : 1;
     for (int64_t first = 0; first < n; first += BLOCK) {
         const int64_t count = n - first < BLOCK ? n - first : BLOCK;
-        ps_kernels()->rows[ps_index_type_of(index)](PS_MODE_DROP, row,
-                                                    PyArray_BYTES(index) + first * size,
-                                                    count, size, INT64_MAX);
+        ps_kernels()->rows[type](PS_MODE_DROP, row, data + first * size, count, size,
+                                 INT64_MAX);
         for (int64_t i = 0; i < count; i++) {
-            if (row[i] < before && (first + i) % each != 0) {
+            if (row[i] < 0 || (row[i] < before && (first + i) % each != 0)) {
                 return 0;
             }
             before = row[i];
         }
-        if (ps_hear(first) < 0) {
-            return -1;
+        if (ps_hears(first)) {
+            if (ps_hear(first) < 0) {
+                return -1;
+            }
+            if (!ps_is_there(index, data, n)) {
+                return ps_raise_changed("ids");
+            }
         }
     }
     return 1;

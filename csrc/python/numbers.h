@@ -15,7 +15,8 @@ ps_status ps_top_of(ps_state *state, PyArrayObject *index, PyArrayObject *mask,
 ps_status ps_check_numbers(ps_state *state, PyArrayObject *index, PyArrayObject *mask,
                            enum ps_mode mode, int64_t size);
 
-/* Do numbers never decrease within a batch? Negatives are all alike. 1, 0 or -1. */
+/* Do numbers never decrease within a batch? 1; 0 where they do, or where one is
+ * negative or beyond 2^63 - 1, which is not compared; or -1. */
 int ps_are_sorted(PyArrayObject *index, int batch_dims);
 
 #endif

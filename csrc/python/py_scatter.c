@@ -7,8 +7,6 @@
  */
 #include "python/py_scatter.h"
 
-#include <string.h>
-
 #include "base/sizes.h"
 #include "python/args.h"
 #include "python/arrays.h"
@@ -16,11 +14,6 @@
 #include "python/forms.h"
 #include "python/py_plan.h"
 #include "python/targets.h"
-
-static const ps_scatter_options default_options = {.op = PS_set,
-                                                   .mode = PS_MODE_RAISE,
-                                                   .include_self = true,
-                                                   .casting = NPY_SAME_KIND_CASTING};
 
 /* ---- running ---- */
 
@@ -132,6 +125,12 @@ run_on_target(ps_scatter_work *work, PyObject *values)
         ps_take_values(work->state, values, PyArray_DESCR(work->target), type,
                        work->options.casting, &work->values) < 0) {
         return -1;
+    }
+    if (work->value_offsets !=
+                NULL && /* which are counted in the array that is given */
+        (work->values.array == NULL ||
+         PyArray_BYTES(work->values.array) != PyArray_BYTES((PyArrayObject *)values))) {
+        return ps_raise_changed("values");
     }
     if (!work->is_private && (ps_separate_request(request, work->target) < 0 ||
                               ps_separate_values(&work->values, work->target) < 0)) {
@@ -324,7 +323,7 @@ scatter_form(ps_scatter_work *work, PyObject *a, PyObject *values)
 static int
 take_options(ps_state *state, PyObject *const *slot, ps_scatter_options *options)
 {
-    *options = default_options;
+    *options = ps_default_options;
     options->dtype = slot[3];
     options->out = slot[6];
     if (ps_to_op(state, slot[0], &options->op) < 0 ||
@@ -568,7 +567,7 @@ drop_in(PyObject *module, const ps_signature *signature, enum ps_op op,
                                  .mask = slot[5],
                                  .name = "indices"};
     work.where = &where;
-    work.options = default_options;
+    work.options = ps_default_options;
     work.options.op = op;
     work.options.out = slot[0];
     work.options.is_drop_in = true;

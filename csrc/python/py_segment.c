@@ -128,9 +128,9 @@ static int
 run_steps(ps_segment_work *work)
 {
     static int (*const steps[])(ps_segment_work *) = {
-            ps_take_segment_options,  ps_take_segment_arrays, ps_take_segment_types,
-            ps_take_segment_numbers,  ps_place_segment_axes,  ps_place_segment_mask,
-            ps_place_segment_weights, ps_place_segments};
+            ps_take_segment_options, ps_take_segment_arrays,   ps_take_segment_types,
+            ps_take_segment_numbers, ps_settle_segment_arrays, ps_place_segment_axes,
+            ps_place_segment_mask,   ps_place_segment_weights, ps_place_segments};
     int done = 1;
     for (size_t i = 0; done == 1 && i < sizeof(steps) / sizeof(steps[0]); i++) {
         done = steps[i](work);

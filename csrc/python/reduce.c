@@ -347,6 +347,10 @@ sum_squares(ps_reduce *work)
         return -1;
     }
     PyArrayObject *const squares = new_result(work, work->types.sum, true);
+    if (squares != NULL && PyArray_SIZE(squares) != PyArray_SIZE(work->sums)) {
+        Py_DECREF((PyObject *)squares);
+        return ps_raise_changed("values");
+    }
     const int done =
             squares != NULL ? ps_visit(work, false, squares, NULL, work->sums) : -1;
     Py_XSETREF(work->sums, squares);

@@ -214,8 +214,10 @@ ps_find_types(ps_state *state, const ps_reduction *reduction, PyArray_Descr *giv
     }
     types->result_type = ps_dtype_of(state, types->result);
     if (reduction->of == PS_FOLD_ENDS) {
-        types->sum = natural_descr(reduction, given);
         types->sum_type = ps_dtype_of(state, given);
+        types->sum = types->sum_type == PS_t64 /* in the unit of the result */
+                             ? (PyArray_Descr *)Py_NewRef((PyObject *)types->result)
+                             : natural_descr(reduction, given);
         return types->sum != NULL ? 1 : -1;
     }
     if (reduction->of == PS_FOLD_PLACES) {

@@ -107,7 +107,7 @@ ps_read_limit(PyArrayObject *limits, npy_intp at, int64_t *value)
 PyArrayObject *
 ps_offsets_of(PyArrayObject *lengths)
 {
-    const npy_intp n = PyArray_DIM(lengths, 0);
+    const npy_intp n = PyArray_SIZE(lengths);
     npy_intp shape = n + 1;
     PyArrayObject *const offsets =
             (PyArrayObject *)PyArray_SimpleNew(1, &shape, NPY_INT64);
@@ -135,7 +135,8 @@ open_index(PyArrayObject *array, const char *name, int64_t size, ps_index *index
            int64_t *stride)
 {
     const int type = ps_index_type_of(array);
-    if (type < 0 || PyArray_NDIM(array) != 1 || ps_is_swapped(array)) {
+    if (type < 0 || PyArray_NDIM(array) != 1 || ps_is_swapped(array) ||
+        !ps_lies_in_base(array)) {
         return ps_raise_changed(name);
     }
     *stride = PyArray_STRIDE(array, 0);
@@ -211,7 +212,9 @@ open_mask(ps_runs *runs)
     const int axis = is_fine ? runs->axis : 0;
     if (!PyArray_ISBOOL(mask) || PyArray_NDIM(mask) <= axis ||
         PyArray_DIM(mask, axis) != call->n_entries ||
-        (is_fine && !PyArray_IS_C_CONTIGUOUS(mask))) {
+        (is_fine &&
+         (!PyArray_IS_C_CONTIGUOUS(mask) ||
+          PyArray_SIZE(mask) != call->n_outer * call->n_entries * call->width))) {
         return ps_raise_changed("where");
     }
     call->mask = PyArray_BYTES(mask);
@@ -261,6 +264,51 @@ ps_open_runs(ps_state *state, ps_runs *runs)
                                                                                   : 0;
 }
 
+/* Limits that are read here, between handlers of signals. */
+typedef struct {
+    const ps_runs *runs;
+    PyArrayObject *stops;
+    const char *start_data, *stop_data;
+} open_ends;
+
+/* As they are now, which is what they were taken for. 0 or -1. */
+static int
+open_for_reading(const ps_runs *runs, open_ends *ends)
+{
+    const npy_intp n = runs->n_segments + runs->are_offsets;
+    PyArrayObject *const arrays[2] = {runs->starts,
+                                      runs->are_offsets ? runs->starts : runs->stops};
+    for (int i = 0; i < 2; i++) {
+        if (ps_index_type_of(arrays[i]) < 0 || PyArray_NDIM(arrays[i]) != 1 ||
+            PyArray_DIM(arrays[i], 0) != n || ps_is_swapped(arrays[i]) ||
+            !ps_lies_in_base(arrays[i])) {
+            return ps_raise_changed("offsets");
+        }
+    }
+    *ends = (open_ends){.runs = runs,
+                        .stops = arrays[1],
+                        .start_data = PyArray_BYTES(arrays[0]),
+                        .stop_data = PyArray_BYTES(arrays[1])};
+    return 0;
+}
+
+/* A handler may raise, or take the limits away. */
+static int
+hear_beside(const open_ends *ends, npy_intp turn)
+{
+    const npy_intp n = ends->runs->n_segments + ends->runs->are_offsets;
+    if (!ps_hears(turn)) {
+        return 0;
+    }
+    if (ps_hear(turn) < 0) {
+        return -1;
+    }
+    return ps_is_there(ends->runs->starts, ends->start_data, n) &&
+                           ps_is_there(ends->stops, ends->stop_data, n)
+                   ? 0
+                   : ps_raise_changed("offsets");
+}
+
 /* Copies of n limits from `first` on; how many do not lie within [0, most]. */
 static int64_t
 copy_limits(PyArrayObject *limits, int64_t first, int64_t n, int64_t most, int64_t *to)
@@ -278,17 +326,20 @@ ps_measure_runs(const ps_runs *runs, int64_t n_entries, int64_t *count)
         BLOCK = 256
     };
     int64_t start[BLOCK], n_bad = 0;
-    PyArrayObject *const stops = runs->are_offsets ? runs->starts : runs->stops;
+    open_ends ends;
+    if (open_for_reading(runs, &ends) < 0) {
+        return -1;
+    }
     for (int64_t first = 0; first < runs->n_segments; first += BLOCK) {
         const int64_t n = ps_min(BLOCK, runs->n_segments - first);
         n_bad += copy_limits(runs->starts, first, n, n_entries, start);
-        n_bad += copy_limits(stops, first + runs->are_offsets, n, n_entries,
+        n_bad += copy_limits(ends.stops, first + runs->are_offsets, n, n_entries,
                              count + first);
         for (int64_t i = 0; i < n; i++) {
             count[first + i] -= start[i];
             n_bad += count[first + i] < 0;
         }
-        if (ps_hear(first) < 0) {
+        if (hear_beside(&ends, first) < 0) {
             return -1;
         }
     }
@@ -300,9 +351,12 @@ ps_list_ends(const ps_runs *runs, int64_t n_entries, bool is_first, int64_t *seg
              int64_t *entry)
 {
     const int64_t n = runs->n_segments;
-    PyArrayObject *const stops = runs->are_offsets ? runs->starts : runs->stops;
+    open_ends ends;
+    if (open_for_reading(runs, &ends) < 0) {
+        return -1;
+    }
     int64_t n_bad = copy_limits(runs->starts, 0, n, n_entries, entry);
-    n_bad += copy_limits(stops, runs->are_offsets, n, n_entries, segment);
+    n_bad += copy_limits(ends.stops, runs->are_offsets, n, n_entries, segment);
     for (int64_t s = 0; s < n; s++) {
         const int64_t start = entry[s], stop = segment[s];
         n_bad += start > stop;
@@ -319,6 +373,10 @@ int
 ps_own_entries(const ps_runs *runs, int64_t n_entries, int64_t *owner)
 {
     int64_t done = 0, stop;
+    open_ends ends;
+    if (open_for_reading(runs, &ends) < 0) {
+        return -1;
+    }
     for (int64_t s = 0; s < runs->n_segments; s++) {
         if (copy_limits(runs->starts, s + 1, 1, n_entries, &stop) > 0 || stop < done) {
             return 0;
@@ -326,7 +384,7 @@ ps_own_entries(const ps_runs *runs, int64_t n_entries, int64_t *owner)
         while (done < stop) {
             owner[done++] = s;
         }
-        if (ps_hear(s) < 0) {
+        if (hear_beside(&ends, s) < 0) {
             return -1;
         }
     }

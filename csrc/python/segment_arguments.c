@@ -260,6 +260,77 @@ ps_take_segment_numbers(ps_segment_work *work)
                    : take_freedom(work);
 }
 
+/* ---- arrays that stay ---- */
+
+/* Is it still an index, or limits of runs, after all code that arguments run? */
+static bool
+is_index(PyArrayObject *array, bool are_limits)
+{
+    return array == NULL ||
+           (ps_index_type_of(array) >= 0 &&
+            (!are_limits || (PyArray_NDIM(array) == 1 && !ps_is_swapped(array))));
+}
+
+/* A view of base class in the place of an array: whoever has the array may give it
+ * other axes or another dtype, but not the view. */
+static int
+hold_view(PyArrayObject **array)
+{
+    if (*array == NULL) {
+        return 0;
+    }
+    Py_SETREF(*array, (PyArrayObject *)PyArray_View(*array, NULL, &PyArray_Type));
+    return *array != NULL ? 0 : -1;
+}
+
+/* Can no other code run until the call ends: no subclass is asked, and there is too
+ * little to do to let go of the GIL? The tiny calls do without views, which cost as
+ * much as all the rest of them. */
+static bool
+is_undisturbed(const ps_segment_work *work)
+{
+    enum {
+        FEW_BYTES = 4096,
+        FEW_SEGMENTS = 1024
+    };
+    const ps_reduce *const reduce = &work->reduce;
+    const ps_runs *const runs = &reduce->runs;
+    PyArrayObject *const arrays[] = {reduce->values, reduce->ids, runs->starts,
+                                     runs->stops, reduce->mask};
+    int64_t nbytes = 0;
+    bool are_plain = reduce->gather == NULL && reduce->weights == NULL;
+    for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++) {
+        if (arrays[i] != NULL) {
+            nbytes += PyArray_NBYTES(arrays[i]);
+            are_plain = are_plain && PyArray_CheckExact((PyObject *)arrays[i]);
+        }
+    }
+    const bool are_few =
+            reduce->ids == NULL || (reduce->size >= 0 && reduce->size <= FEW_SEGMENTS);
+    return are_plain && are_few && nbytes <= FEW_BYTES && !reduce->skips_missing;
+}
+
+int
+ps_settle_segment_arrays(ps_segment_work *work)
+{
+    ps_reduce *const reduce = &work->reduce;
+    ps_runs *const runs = &reduce->runs;
+    PyArrayObject **const arrays[] = {&reduce->values, &reduce->ids, &reduce->gather,
+                                      &runs->starts,   &runs->stops, &reduce->mask,
+                                      &reduce->weights};
+    if (!is_index(reduce->ids, false) || !is_index(reduce->gather, false) ||
+        !is_index(runs->starts, true) || !is_index(runs->stops, true)) {
+        return ps_raise_changed(NULL);
+    }
+    const bool stay = is_undisturbed(work);
+    for (size_t i = 0; !stay && i < sizeof(arrays) / sizeof(arrays[0]); i++) {
+        if (hold_view(arrays[i]) < 0) {
+            return -1;
+        }
+    }
+    return 1;
+}
+
 /* ---- types and scalars ---- */
 
 /* initial= or fill_value= as an item of `type`; times go through NumPy's own rules. */
@@ -329,6 +400,20 @@ has_numbers_for_weights(const ps_reduce *reduce)
     return type != PS_raw && type != PS_t64;
 }
 
+/* Ticks of another unit are numbers of the same type that mean other times, and foreign
+ * byte orders are NumPy's to cast: once, before rows are counted in them. 0 or -1. */
+static int
+cast_ticks(ps_reduce *reduce)
+{
+    PyArray_Descr *const descr = reduce->types.sum;
+    if (PyArray_EquivTypes(PyArray_DESCR(reduce->values), descr)) {
+        return 0;
+    }
+    Py_INCREF(descr);
+    Py_SETREF(reduce->values, ps_cast_of(reduce->values, descr));
+    return reduce->values != NULL ? 0 : -1;
+}
+
 int
 ps_take_segment_types(ps_segment_work *work)
 {
@@ -368,6 +453,9 @@ ps_take_segment_types(ps_segment_work *work)
     if (found == 1 && (is_given(work, DTYPE) || reduce->weights != NULL) &&
         !ps_can_convert(given, types->sum_type)) {
         found = 0; /* NumPy's cast would warn, which a reduction never does */
+    }
+    if (found == 1 && types->sum_type == PS_t64 && cast_ticks(reduce) < 0) {
+        return -1;
     }
     if (found == 1 && reduce->starts) {
         found = take_scalar(work, work->slot[INITIAL], types->sum, types->sum_type,

@@ -70,6 +70,9 @@ int ps_take_segment_types(ps_segment_work *work);
 /* Arguments that are numbers. */
 int ps_take_segment_numbers(ps_segment_work *work);
 
+/* Arrays as they are from here on, whatever other code does to those of the caller. */
+int ps_settle_segment_arrays(ps_segment_work *work);
+
 /* Which axes of the values are batches, entries and rows. */
 int ps_place_segment_axes(ps_segment_work *work);
 

@@ -119,6 +119,11 @@ leave_out_missing(ps_segment_work *work)
     if (mask == NULL) {
         return -1;
     }
+    if (!PyArray_Check(mask) || !PyArray_ISBOOL((PyArrayObject *)mask) ||
+        !PyArray_SAMESHAPE((PyArrayObject *)mask, reduce->values)) {
+        Py_DECREF(mask);
+        return ps_raise_changed("values");
+    }
     Py_XSETREF(reduce->mask, (PyArrayObject *)mask);
     reduce->is_fine = true;
     return 1;
@@ -144,10 +149,33 @@ ps_place_segment_mask(ps_segment_work *work)
     const bool is_fine = reduce->is_fine || reduce->skips_missing;
     if (is_fine &&
         (reduce->n_own != 1 || work->slot[AXIS] == Py_None ||
-         (reduce->gather != NULL && (reduce->ids != NULL || reduce->skips_missing)))) {
+         (reduce->gather != NULL &&
+          (reduce->ids != NULL || reduce->skips_missing || reduce->compensated)))) {
         return 0;
     }
     return reduce->skips_missing ? leave_out_missing(work) : 1;
+}
+
+/* `weights` broadcast to `whole`, in its type. By the casts of kernels, which say
+ * nothing of what overflows: a reduction does not warn. 0 or -1. */
+static int
+spread_weights(PyArrayObject *whole, enum ps_dtype to, PyArrayObject *weights,
+               enum ps_dtype from)
+{
+    PyArray_Descr *const native =
+            PyArray_DescrNewByteorder(PyArray_DESCR(weights), NPY_NATIVE);
+    PyArrayObject *const own = native != NULL ? (PyArrayObject *)PyArray_Empty(
+                                                        PyArray_NDIM(whole),
+                                                        PyArray_DIMS(whole), native, 0)
+                                              : NULL;
+    const int status = own != NULL ? PyArray_CopyInto(own, weights) : -1;
+    if (status == 0) {
+        const int64_t size = PyArray_ITEMSIZE(own);
+        ps_convert(to, PyArray_BYTES(whole), from, size, false, PyArray_BYTES(own),
+                   size, PyArray_SIZE(own));
+    }
+    Py_XDECREF((PyObject *)own);
+    return status;
 }
 
 /* One weight of the type of sums for each entry, side by side. */
@@ -176,7 +204,8 @@ ps_place_segment_weights(ps_segment_work *work)
         return -1;
     }
     int status = ps_broadcasts_to(reduce->weights, ndim, shape) ? 1 : 0;
-    if (status == 1 && PyArray_CopyInto(whole, reduce->weights) < 0) {
+    if (status == 1 &&
+        spread_weights(whole, reduce->types.sum_type, reduce->weights, type) < 0) {
         status = -1;
     }
     Py_SETREF(reduce->weights, whole);
@@ -268,7 +297,7 @@ place_offsets(ps_reduce *reduce, int64_t n_entries)
     if (runs->starts == NULL) {
         runs->starts = ps_offsets_of(runs->stops);
     }
-    if (runs->starts == NULL || PyArray_DIM(runs->starts, 0) == 0) {
+    if (runs->starts == NULL || PyArray_SIZE(runs->starts) == 0) {
         return PyErr_Occurred() ? -1 : 0;
     }
     runs->are_offsets = true;

@@ -11,6 +11,11 @@
 #include "python/arrays.h"
 #include "python/copies.h"
 
+const ps_scatter_options ps_default_options = {.op = PS_set,
+                                               .mode = PS_MODE_RAISE,
+                                               .include_self = true,
+                                               .casting = NPY_SAME_KIND_CASTING};
+
 /* ---- which op for which dtype ---- */
 
 int

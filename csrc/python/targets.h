@@ -17,6 +17,8 @@ typedef struct {
     PyObject *dtype, *out;
 } ps_scatter_options;
 
+extern const ps_scatter_options ps_default_options;
+
 /* A call on its way: what has to be released at its end. */
 typedef struct {
     ps_state *state;

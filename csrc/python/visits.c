@@ -116,23 +116,34 @@ index_of(PyArrayObject *array, int64_t *stride)
                       .type = (enum ps_index_type)ps_index_type_of(array)};
 }
 
-/* Ids of the first batch, or runs. */
-static void
+/* Ids of the first batch, or runs. 0, or -1 where they are no longer what they were. */
+static int
 open_groups(visits *all)
 {
     ps_visit_call *const call = &all->call;
     const ps_runs *const runs = &all->work->runs;
     if (all->ids != NULL) {
+        if (ps_index_type_of(all->ids) < 0) {
+            return ps_raise_changed("ids");
+        }
         all->id_stride = PyArray_ITEMSIZE(all->ids);
         call->ids = (ps_index){.data = PyArray_BYTES(all->ids),
                                .strides = &all->id_stride,
                                .type = (enum ps_index_type)ps_index_type_of(all->ids)};
-        return;
+        return 0;
+    }
+    PyArrayObject *const stops = runs->are_offsets ? runs->starts : runs->stops;
+    const npy_intp n = runs->n_segments + runs->are_offsets;
+    if (ps_index_type_of(runs->starts) < 0 || ps_index_type_of(stops) < 0 ||
+        PyArray_NDIM(runs->starts) != 1 || PyArray_NDIM(stops) != 1 ||
+        PyArray_DIM(runs->starts, 0) != n || PyArray_DIM(stops, 0) != n ||
+        !ps_lies_in_base(runs->starts) || !ps_lies_in_base(stops)) {
+        return ps_raise_changed("offsets");
     }
     call->start = index_of(runs->starts, &all->start_stride);
-    call->stop =
-            index_of(runs->are_offsets ? runs->starts : runs->stops, &all->stop_stride);
+    call->stop = index_of(stops, &all->stop_stride);
     call->stop.data += runs->are_offsets ? all->stop_stride : 0;
+    return 0;
 }
 
 /* Entries of a batch, and rows, in the shapes as they are now. */
@@ -282,9 +293,9 @@ ps_visit(ps_reduce *work, bool finds, PyArrayObject *result, PyArrayObject *plac
     int done = -1;
     if (take_arrays(&all) == 0 && open_rows(&all) == 0) {
         const int64_t size = all.n_batches * all.n_before * work->size * all.call.width;
-        open_groups(&all);
-        done = PyArray_SIZE(result) == size ? visit_places(&all, finds)
-                                            : ps_raise_changed("values");
+        done = PyArray_SIZE(result) != size ? ps_raise_changed("values")
+               : open_groups(&all) < 0      ? -1
+                                            : visit_places(&all, finds);
     }
     Py_XDECREF((PyObject *)all.values);
     Py_XDECREF((PyObject *)all.ids);

@@ -9,6 +9,7 @@ from tests.isolated import (
     corpus_index,
     corpus_kinds,
     corpus_masks,
+    corpus_segment_hooks,
     corpus_segments,
     corpus_sizes,
     corpus_targets,
@@ -27,6 +28,7 @@ GROUPS = {
     **corpus_history.GROUPS,
     **corpus_masks.GROUPS,
     **corpus_segments.GROUPS,
+    **corpus_segment_hooks.GROUPS,
     **corpus_zeros.GROUPS,
 }
 

@@ -319,6 +319,32 @@ def handler_resizes():
     ps.scatter(a, [0], 1.0)
 
 
+def handler_reshapes(name):
+    """A handler gives what says segments, or their values, other axes meanwhile."""
+    n = 6_000_000
+    starts = np.arange(n)
+    wide, listed = np.ones((2, 2_000_000)), np.array([0, 1] * 60)
+    ends = {"starts": starts, "stops": starts + 1, "return_counts": True}
+    array, shape, call = {
+        "starts": (starts, (2, -1), partial(ps.segment_sum, np.ones(n), **ends)),
+        "values": (
+            *(wide, (1, -1)),
+            partial(
+                *(ps.segment_reduce, wide, np.zeros(120, int), 1),
+                gather=listed,
+                op="var",
+            ),
+        ),
+    }[name]
+
+    def handler(number, frame):
+        array.shape = shape
+
+    signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.02)
+    call()
+
+
 def storm():
     """Many interrupts of middling jobs: in place all or nothing, else no trace."""
     index = np.arange(400_000) % 500
@@ -370,6 +396,9 @@ def all_cases():
         yield case(f"new result {threads}", "ok", new_result, threads)
         yield case(f"in place {threads}", "ok", in_place, threads)
         yield case(f"handler calls us {threads}", "ok", handler_calls_us, threads)
+    for name in ("starts", "values"):
+        wrong = "ok|RuntimeError"
+        yield case(f"handler reshapes {name}", wrong, handler_reshapes, name)
     yield case("handler resizes", "RuntimeError", handler_resizes, says=["changed"])
     for name, job in spoiled_jobs().items():
         yield case(f"handler spoils {name}", "ok", handler_spoils, job)

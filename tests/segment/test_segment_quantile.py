@@ -326,3 +326,15 @@ def test_the_core_trusts_nobody():
         gather = np.array([0, row])
         result = CORE.segment_quantile(fine[0], none, *ends, gather, *fine[6:])
         assert result is None
+
+
+def test_medians_where_most_samples_find_the_least_key():
+    """Pivots are then the least, and what equals them leaves at once."""
+    n = 60_000
+    keys = np.arange(n, 0, -1.0)
+    for step in (2, 3, 5, 7):
+        keys[::step] = -1.0
+    for _ in range(3):
+        expected = np.median(keys)
+        assert ps.segment_reduce(keys, np.zeros(n, int), 1, op="median")[0] == expected
+        keys = np.concatenate([keys[1::2], keys[::2]])

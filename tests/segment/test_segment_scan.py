@@ -252,3 +252,10 @@ def test_the_core_trusts_nobody():
     with pytest.raises(ValueError, match="offset"):
         CORE.segment_scan(fine[0], None, np.zeros(0, int), *fine[3:])
     assert CORE.segment_scan(fine[0], np.array([0, -1, 0]), *fine[2:]) is None
+
+
+@pytest.mark.parametrize("offset", [5, -3])
+def test_a_lone_offset_is_nought(offset):
+    with pytest.raises(ValueError, match="offsets"):
+        ps.segment_scan(np.empty(0), offsets=np.array([offset]))
+    assert ps.segment_scan(np.empty(0), offsets=[0]).shape == (0,)

@@ -246,3 +246,76 @@ def test_ids_of_no_segments(op, mode):
     with pytest.raises(IndexError, match="size 0"):
         ps.segment_reduce([1.0, 2.0], [0, 0], 0, op=op, mode=mode)
     assert ps.segment_reduce([1.0], [0], 0, op=op, mode="drop").shape == (0,)
+
+
+@pytest.mark.parametrize("unit", ["m8", "M8"])
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("op", ["first", "last", "min", "max", "fmin", "fmax"])
+def test_times_of_any_byte_order_and_unit(op, order, unit):
+    """Rows that are listed are those of the array in which they are counted."""
+    ticks = np.array([10, 13, 11, 19, 12, 18])
+    values = ticks.view(f"{unit}[s]").astype(f"{order}{unit}[s]")
+    picks = {"first": [10, 19], "last": [11, 18]}
+    picks |= dict.fromkeys(("min", "fmin"), [10, 12])
+    picks |= dict.fromkeys(("max", "fmax"), [13, 19])
+    expected = np.array(picks[op]).view(f"{unit}[s]")
+    ids, rows = np.array([0, 0, 0, 1, 1, 1]), np.arange(6)
+    for dtype in (None, f"{unit}[ms]"):
+        options = {"op": op, "dtype": dtype}
+        results = [
+            ps.segment_reduce(values, ids, 2, **options),
+            ps.segment_reduce(values, ids, 2, gather=rows, **options),
+            ps.segment_reduce(values, offsets=[0, 3, 6], **options),
+            ps.segment_reduce(values, offsets=[0, 3, 6], gather=rows, **options),
+            ps.segment_reduce(values, starts=[0, 3], stops=[3, 6], **options),
+        ]
+        for result in results:
+            assert result.dtype == np.dtype(dtype or f"{unit}[s]")
+            np.testing.assert_array_equal(result, expected)
+
+
+def test_sums_of_times_in_another_unit():
+    values = np.array([1, 2, 3, 4]).view("m8[s]")
+    whole = np.array([4000, 6000]).view("m8[ms]")
+    for rows in (None, [0, 1, 2, 3]):
+        for say in ({"ids": [0, 1, 0, 1]}, {"lengths": [2, 2]}):
+            shown = values if "ids" in say else values[[0, 2, 1, 3]]
+            result = ps.segment_sum(shown, gather=rows, dtype="m8[ms]", **say)
+            np.testing.assert_array_equal(result, whole)
+            assert result.dtype == whole.dtype
+
+
+def test_compensated_sums_of_listed_rows_under_a_mask_of_elements():
+    values, rows = np.arange(6.0).reshape(3, 2), [2, 2, 0]
+    where = np.array([[1, 0], [1, 1], [0, 1]], bool)
+    options = {"gather": rows, "where": where, "compensated": True}
+    result = ps.segment_sum(values, offsets=[0, 2, 3], **options)
+    assert result.tolist() == [[8, 5], [0, 1]]
+
+
+def test_weights_that_overflow_do_not_warn():
+    values, weights = np.ones(3, np.float32), np.array([1e300, 1, 1])
+    for say in ({"ids": [0, 0, 1]}, {"offsets": [0, 2, 3]}):
+        result = ps.segment_sum(values, weights=weights, dtype=np.float32, **say)
+        assert result.tolist() == [np.inf, 1]
+
+
+@pytest.mark.parametrize("weights", [2.0, [2.0, 2.0]])
+@pytest.mark.parametrize("op", ["add", "mean"])
+def test_rows_outside_all_ranges_are_checked_beside_any_weights(op, weights):
+    with pytest.raises(IndexError, match="index 5"):
+        ps.segment_reduce(
+            *(np.ones(2), None),
+            starts=[0],
+            stops=[1],
+            gather=[0, 5],
+            weights=weights,
+            op=op,
+        )
+
+
+@pytest.mark.parametrize("kind", ["i8", "u8"])
+def test_order_is_promised_of_ids_that_are_no_segments_too(kind):
+    ids = np.array([-5, -7, 0]).astype(kind)
+    with pytest.raises(ValueError, match="assume_sorted"):
+        ps.segment_sum(np.ones(3), ids, 3, mode="wrap", assume_sorted=True)

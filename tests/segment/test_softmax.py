@@ -537,3 +537,10 @@ def test_arguments_that_do_not_go_together():
     for name, values in (("tan", np.zeros(2)), ("exp", np.zeros(2, int))):
         with pytest.raises(TypeError):
             CORE.elementary(name, values)
+
+
+@pytest.mark.parametrize("size", [3, 5000])
+def test_an_initial_zero_has_one_sign(size):
+    options = {"op": "logsumexp", "initial": -0.0}
+    result = ps.segment_reduce(np.array([1.0]), np.array([1]), size, **options)
+    assert not np.signbit(result).any()
