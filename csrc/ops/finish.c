@@ -270,8 +270,9 @@ finish_rows(const ps_finish_call *call, int64_t first, int64_t counted, int64_t 
 /* Blocks are what one batch and one place of the axes before the segments hold; the
  * batches alone have counts of their own. */
 ps_status
-ps_finish(ps_finish_call *call, ps_run *run)
+ps_finish(void *argument, ps_run *run)
 {
+    ps_finish_call *const call = argument;
     const int64_t nbytes = ps_max(1, call->width * ps_dtype_size[call->type]);
     const int64_t most = ps_max(1, PIECE_BYTES / nbytes);
     const int64_t n_blocks = call->n_batches * call->n_before;

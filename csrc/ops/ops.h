@@ -197,7 +197,7 @@ typedef struct {
 
 ps_status ps_find_largest(void *search, ps_run *run);
 
-ps_status ps_find_top(ps_top_call *call, ps_run *run);
+ps_status ps_find_top(void *call, ps_run *run); /* a ps_top_call */
 
 /* Are all entries of an address in bounds? */
 ps_status ps_address_check(const ps_address *address, ps_run *run);
@@ -314,7 +314,7 @@ typedef struct {
     char *out;          /* (n_outer, n_segments, width), fresh */
 } ps_segment_call;
 
-ps_status ps_segment(ps_segment_call *call, ps_run *run);
+ps_status ps_segment(void *call, ps_run *run); /* a ps_segment_call */
 
 /* What folds by groups leave becomes what a caller asked for. sums and out are arrays
  * (n_batches, n_before, n_segments, width), contiguous; out may be sums, and is of a
@@ -335,7 +335,7 @@ typedef struct {
     const void *fill; /* of out_type: the result of groups without entries, or NULL */
 } ps_finish_call;
 
-ps_status ps_finish(ps_finish_call *call, ps_run *run);
+ps_status ps_finish(void *call, ps_run *run); /* a ps_finish_call */
 
 /* What entries say of their groups: entry i, 0 <= i < n, has a row of `width` items and
  * belongs to group ids[i], or to that of the runs it lies in, where ids.data is NULL.
@@ -363,8 +363,9 @@ typedef struct {
     int64_t n_bad;
 } ps_visit_call;
 
-ps_status ps_find(ps_visit_call *call, ps_run *run);
-ps_status ps_deviate(ps_visit_call *call, ps_run *run);
+/* Each takes a ps_visit_call. */
+ps_status ps_find(void *call, ps_run *run);
+ps_status ps_deviate(void *call, ps_run *run);
 
 /* Softmax and its kin, segment by segment: with top the largest entry of a segment,
  *   PS_SOFTMAX      e^(x - top) / sum, sum that of e^(x - top) over the segment
@@ -397,7 +398,7 @@ typedef struct {
     char *out; /* (outer, n_entries or n_segments, width), fresh */
 } ps_softmax_call;
 
-ps_status ps_softmax(const ps_softmax_call *call, ps_run *run);
+ps_status ps_softmax(void *call, ps_run *run); /* a ps_softmax_call */
 
 /* Running forms: out row e is what the segment of entry e has come to there. Values are
  * (n, `width`) of `dtype`, which ps_can_convert to `type`, out is the same of `result`,
@@ -418,7 +419,7 @@ typedef struct {
     char *out;         /* fresh */
 } ps_scan_call;
 
-ps_status ps_running(ps_scan_call *call, ps_run *run);
+ps_status ps_running(void *call, ps_run *run); /* a ps_scan_call */
 
 /* The type in which a running form is computed, whose accumulator is `type`, and what
  * the op is called there: integers and bools are widened. */
@@ -447,7 +448,7 @@ typedef struct {
     char *out; /* (n_levels, n_segments, width) of `type`, fresh */
 } ps_quantile_call;
 
-ps_status ps_quantile(ps_quantile_call *call, ps_run *run);
+ps_status ps_quantile(void *call, ps_run *run); /* a ps_quantile_call */
 
 /* May two elements of an array share a byte? True as well when bounded work does not
  * decide. */

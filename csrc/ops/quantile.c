@@ -535,8 +535,9 @@ run_ready(ready_quantile *ready)
 /* Levels are sorted once for all columns, so that wanted ranks come ascending; results
  * are written in the caller's order. */
 ps_status
-ps_quantile(ps_quantile_call *call, ps_run *run)
+ps_quantile(void *argument, ps_run *run)
 {
+    ps_quantile_call *const call = argument;
     ready_quantile ready = {
             .run = run,
             .call = call,

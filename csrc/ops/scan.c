@@ -514,8 +514,9 @@ scan_offsets(ready_scan *ready)
 
 /* Sizes are checked once, for all products of them below. */
 ps_status
-ps_running(ps_scan_call *call, ps_run *run)
+ps_running(void *argument, ps_run *run)
 {
+    ps_scan_call *const call = argument;
     ready_scan ready = {.run = run,
                         .call = call,
                         .packs = !is_same(call->dtype, call->type),

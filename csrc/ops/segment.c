@@ -488,8 +488,9 @@ choose_capacity(const ready_segment *ready)
 }
 
 ps_status
-ps_segment(ps_segment_call *call, ps_run *run)
+ps_segment(void *argument, ps_run *run)
 {
+    ps_segment_call *const call = argument;
     ready_segment ready = {.run = run,
                            .call = call,
                            .kind = choose_kind(call),

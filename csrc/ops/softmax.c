@@ -238,8 +238,9 @@ measure(ps_softmax_job *job)
 /* One outer part after the other: each has all segments, so threads share the work on
  * one part already. */
 ps_status
-ps_softmax(const ps_softmax_call *call, ps_run *run)
+ps_softmax(void *argument, ps_run *run)
 {
+    const ps_softmax_call *const call = argument;
     ps_softmax_job job = {.run = run, .call = call};
     measure(&job);
     const int64_t rows =

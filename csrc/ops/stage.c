@@ -383,6 +383,27 @@ walk_slots(stage *work, enum phase phase)
 
 /* ---- the call on the accumulator ---- */
 
+/* Keys in the place of the call's own indices; those left out are -1. */
+static void
+address_keys(const stage *work, ps_index *index, int64_t *strides, ps_address *address)
+{
+    int64_t stride = sizeof(int64_t);
+    for (int i = address->ndim - 1; i >= 0; i--) {
+        strides[i] = stride;
+        stride *= address->shape[i];
+    }
+    *index = (ps_index){.data = (char *)work->key,
+                        .strides = strides,
+                        .type = PS_INDEX_i64,
+                        .size = work->n_slots,
+                        .step = work->row_count * work->size};
+    address->n_index = 1;
+    address->index = index;
+    address->mask = NULL;
+    address->plan = NULL;
+    address->mode = PS_MODE_DROP;
+}
+
 /* row[slot of e] = row[slot of e] op value[e]: the call as it came, but for a target
  * and indices of our own, by all algorithms and threads. Compact slots are an index of
  * keys of which -1 is dropped; dense ones the old index with other steps. The arrays
@@ -406,22 +427,8 @@ run_on_rows(stage *work)
                              index);
     }
     else {
-        int64_t stride = sizeof(int64_t);
-        for (int i = address->ndim - 1; i >= 0; i--) {
-            key_strides[i] = stride;
-            stride *= address->shape[i];
-        }
-        index[0] = (ps_index){.data = (char *)work->key,
-                              .strides = key_strides,
-                              .type = PS_INDEX_i64,
-                              .size = work->n_slots,
-                              .step = nbytes};
-        staged.address.n_index = 1;
-        staged.address.index = index;
+        address_keys(work, index, key_strides, &staged.address);
         staged.address.link = link;
-        staged.address.mask = NULL;
-        staged.address.plan = NULL;
-        staged.address.mode = PS_MODE_DROP; /* entries left out have key -1 */
     }
     int64_t stride = work->size;
     for (int i = call->rows.ndim - 1; i >= 0; i--) {

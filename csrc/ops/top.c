@@ -100,8 +100,9 @@ find_in_lists(ps_top_call *call, ps_run *run)
 /* Axes are merged first: an index that a transpose has turned may be plain after all.
  */
 ps_status
-ps_find_top(ps_top_call *call, ps_run *run)
+ps_find_top(void *argument, ps_run *run)
 {
+    ps_top_call *const call = argument;
     ps_address *const address = &call->address;
     ps_index *const index = address->index;
     call->top = 0;

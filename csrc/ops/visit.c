@@ -257,8 +257,9 @@ visit_all(ps_visit_call *call, ps_run *run, visit_fn visit)
 }
 
 ps_status
-ps_find(ps_visit_call *call, ps_run *run)
+ps_find(void *argument, ps_run *run)
 {
+    ps_visit_call *const call = argument;
     const int64_t places = call->n_groups * call->width;
     PS_TRY(ps_run_fill(run, call->place, 0xff, places * (int64_t)sizeof(int64_t)));
     PS_TRY(visit_all(call, run, visit_find));
@@ -270,7 +271,8 @@ ps_find(ps_visit_call *call, ps_run *run)
 }
 
 ps_status
-ps_deviate(ps_visit_call *call, ps_run *run)
+ps_deviate(void *argument, ps_run *run)
 {
+    ps_visit_call *const call = argument;
     return visit_all(call, run, visit_deviate);
 }

@@ -103,9 +103,6 @@ take_weights(count_work *work, PyObject *object)
 static int
 settle(count_work *work)
 {
-    enum {
-        FEW_BYTES = 4096
-    };
     PyArrayObject **const arrays[] = {&work->x, &work->weights, &work->mask};
     if (ps_index_type_of(work->x) < 0) {
         return ps_raise_changed("x");
@@ -113,14 +110,10 @@ settle(count_work *work)
     const bool is_small = work->weights == NULL && work->mask == NULL &&
                           work->dtype == NULL && work->out == NULL &&
                           PyArray_CheckExact((PyObject *)work->x) &&
-                          PyArray_NBYTES(work->x) <= FEW_BYTES;
+                          PyArray_NBYTES(work->x) <= PS_UNDISTURBED_BYTES;
     for (int i = 0; i < 3 && !is_small; i++) {
-        if (*arrays[i] != NULL) {
-            Py_SETREF(*arrays[i],
-                      (PyArrayObject *)PyArray_View(*arrays[i], NULL, &PyArray_Type));
-            if (*arrays[i] == NULL) {
-                return -1;
-            }
+        if (ps_hold_view(arrays[i]) < 0) {
+            return -1;
         }
     }
     return 0;

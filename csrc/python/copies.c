@@ -24,6 +24,16 @@ ps_plain(PyArrayObject *array)
                    : (PyArrayObject *)PyArray_View(array, NULL, &PyArray_Type);
 }
 
+int
+ps_hold_view(PyArrayObject **array)
+{
+    if (*array == NULL) {
+        return 0;
+    }
+    Py_SETREF(*array, (PyArrayObject *)PyArray_View(*array, NULL, &PyArray_Type));
+    return *array != NULL ? 0 : -1;
+}
+
 /* One of the two arrays of a copy, as it was when the copy began: handlers of signals
  * run between the parts, and may give it other memory. */
 typedef struct {

@@ -12,6 +12,16 @@
  * NumPy or a helper is given an array that a caller passed. */
 PyArrayObject *ps_plain(PyArrayObject *array);
 
+enum {
+    /* Bytes of arrays up to which nothing lets go of the GIL: the tiny calls, of which
+     * a view for each array would be half of the cost. */
+    PS_UNDISTURBED_BYTES = 4096
+};
+
+/* A view of base class in the place of an array, or of NULL nothing: whoever has the
+ * array may give it other axes or another dtype, but not the view. 0 or -1. */
+int ps_hold_view(PyArrayObject **array);
+
 /* PyArray_CopyInto for arrays of one shape. is_private: nobody sees `out` before the
  * call has succeeded; any other is left to be finished for half a second. */
 int ps_copy_into(PyArrayObject *out, PyArrayObject *array, bool is_private);

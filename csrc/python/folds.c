@@ -11,51 +11,14 @@
 
 #include <string.h>
 
-#include "base/sizes.h"
 #include "kernels/kernels.h"
 #include "ops/identity.h"
 #include "ops/values.h"
 #include "python/args.h"
 #include "python/arrays.h"
 #include "python/copies.h"
+#include "python/entries.h"
 #include "python/runs.h"
-
-/* An integer array of one axis in native order as an index of `size` rows; a new
- * reference, or NULL with an exception. */
-static PyArrayObject *
-open_index(PyObject *object, int64_t size, ps_index *index, int64_t *stride)
-{
-    PyArrayObject *const array = (PyArrayObject *)PyArray_FROM_OF(
-            object, NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_ENSUREARRAY);
-    if (array == NULL) {
-        return NULL;
-    }
-    const int type = ps_index_type_of(array);
-    if (type < 0 || PyArray_NDIM(array) != 1) {
-        PyErr_SetString(PyExc_TypeError, "an index has one axis of integers");
-        Py_DECREF(array);
-        return NULL;
-    }
-    *stride = PyArray_STRIDE(array, 0);
-    *index = (ps_index){.data = PyArray_BYTES(array),
-                        .strides = stride,
-                        .type = (enum ps_index_type)type,
-                        .size = size};
-    return array;
-}
-
-/* Elements behind the first axis; -1 with an exception. */
-static int64_t
-row_width(PyArrayObject *array)
-{
-    int64_t width;
-    if (!ps_count(PyArray_NDIM(array) - 1, (const int64_t *)PyArray_DIMS(array) + 1,
-                  &width)) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    return width;
-}
 
 /* A fresh array of `n` rows shaped as those of `like`. */
 static PyArrayObject *
@@ -185,11 +148,11 @@ open_groups(ps_state *state, group_work *work, PyObject *values, PyObject *ids,
 {
     ps_visit_call *const call = &work->call;
     work->values = as_contiguous(values);
-    work->ids = work->values != NULL ? open_index(ids, size, &call->ids, &work->stride)
-                                     : NULL;
+    work->ids = work->values != NULL ? ps_open_vector(ids) : NULL;
     if (work->ids == NULL) {
         return -1;
     }
+    call->ids = ps_vector_index(work->ids, size, &work->stride);
     if (size < 0 || PyArray_NDIM(work->values) < 1 ||
         PyArray_DIM(work->values, 0) != PyArray_DIM(work->ids, 0)) {
         PyErr_SetString(PyExc_ValueError, "ids has one entry for each row of values");
@@ -202,7 +165,7 @@ open_groups(ps_state *state, group_work *work, PyObject *values, PyObject *ids,
     call->values = PyArray_BYTES(work->values);
     call->aligned = true;
     call->itemsize = PyArray_ITEMSIZE(work->values);
-    call->width = row_width(work->values);
+    call->width = ps_row_width(work->values);
     call->row_stride = call->width * call->itemsize;
     return call->width < 0 ? -1 : 0;
 }
@@ -215,18 +178,6 @@ close_groups(group_work *work)
     Py_XDECREF(work->result);
     Py_XDECREF(work->place);
     Py_XDECREF(work->centre);
-}
-
-static ps_status
-run_find(void *call, ps_run *run)
-{
-    return ps_find(call, run);
-}
-
-static ps_status
-run_deviate(void *call, ps_run *run)
-{
-    return ps_deviate(call, run);
 }
 
 static int
@@ -268,7 +219,7 @@ ps_py_find_extremes(PyObject *module, PyObject *args)
         goto finish;
     }
     call->place = PyArray_DATA(work.place);
-    if (run_groups(state, &work, run_find) == 0) {
+    if (run_groups(state, &work, ps_find) == 0) {
         result = Py_NewRef(call->n_bad == 0 ? (PyObject *)work.place : Py_None);
     }
 finish:
@@ -306,7 +257,7 @@ ps_py_sum_deviations(PyObject *module, PyObject *args)
     }
     work.result = fresh_rows(work.values, size, PyArray_DESCR(work.values), true);
     work.call.centre = PyArray_BYTES(work.centre);
-    if (work.result != NULL && run_groups(state, &work, run_deviate) == 0) {
+    if (work.result != NULL && run_groups(state, &work, ps_deviate) == 0) {
         result = Py_NewRef((PyObject *)work.result);
     }
 finish:

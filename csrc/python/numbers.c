@@ -46,19 +46,14 @@ open_address(lone_index *lone, PyArrayObject *index, PyArrayObject *mask)
                                  .mask_strides = lone->mask_strides};
 }
 
-static ps_status
-run_top(void *call, ps_run *run)
-{
-    return ps_find_top(call, run);
-}
-
 ps_status
 ps_top_of(ps_state *state, PyArrayObject *index, PyArrayObject *mask, int64_t *top)
 {
     lone_index lone;
     open_address(&lone, index, mask);
     ps_top_call call = {.address = lone.address};
-    const ps_status status = ps_run_op(state, run_top, &call, PyArray_NBYTES(index));
+    const ps_status status =
+            ps_run_op(state, ps_find_top, &call, PyArray_NBYTES(index));
     *top = call.top;
     return status;
 }

@@ -205,12 +205,6 @@ take_pointers(quantile_work *work)
     return 0;
 }
 
-static ps_status
-run_quantile(void *call, ps_run *run)
-{
-    return ps_quantile(call, run);
-}
-
 static PyObject *
 quantile(ps_state *state, quantile_work *work, PyObject *const *args)
 {
@@ -219,7 +213,7 @@ quantile(ps_state *state, quantile_work *work, PyObject *const *args)
     }
     const int64_t nbytes = PyArray_NBYTES(work->values) + PyArray_NBYTES(work->out) +
                            8 * work->call.n_entries;
-    const ps_status status = ps_run_op(state, run_quantile, &work->call, nbytes);
+    const ps_status status = ps_run_op(state, ps_quantile, &work->call, nbytes);
     if (status.code == PS_INDEX_BAD && status.total == 0) {
         Py_RETURN_NONE;
     }

@@ -213,10 +213,22 @@ fold_values(ps_reduce *work)
     return work->sums != NULL ? fold_runs(work, work->sums) : -1;
 }
 
-static ps_status
-run_finish(void *call, ps_run *run)
+/* The axes of the sums, and the counts beside them. 0 or -1. */
+static int
+lay_out(const ps_reduce *work, ps_finish_call *call)
 {
-    return ps_finish(call, run);
+    const int64_t *const shape = (const int64_t *)PyArray_DIMS(work->sums);
+    const int batch = work->batch_dims, axis = work->axis;
+    ps_count(batch, shape, &call->n_batches);
+    ps_count(axis - batch, shape + batch, &call->n_before);
+    ps_count(PyArray_NDIM(work->sums) - axis - 1, shape + axis + 1, &call->width);
+    if (work->counts == NULL) {
+        return 0;
+    }
+    const int64_t expected = work->is_fine ? PyArray_SIZE(work->sums)
+                                           : call->n_batches * call->n_segments;
+    call->count = PyArray_DATA(work->counts);
+    return PyArray_SIZE(work->counts) == expected ? 0 : ps_raise_changed("values");
 }
 
 /* Sums to results, in place or into a new array. Runs under a mask have taken in the
@@ -228,8 +240,6 @@ finish(ps_reduce *work, bool is_centre)
     const bool was_masked = work->ids == NULL && work->mask != NULL && !work->starts;
     const bool finds = work->reduction->of == PS_FOLD_PLACES;
     const bool casts = types->sum_type != types->result_type && !is_centre && !finds;
-    const npy_intp *const shape = PyArray_DIMS(work->sums);
-    const int axis = work->axis, ndim = PyArray_NDIM(work->sums);
     char empty[16];
     if (!work->reduction->divides && !work->fills && !casts && (!was_masked || finds)) {
         return 0;
@@ -252,17 +262,8 @@ finish(ps_reduce *work, bool is_centre)
                            .divides = work->reduction->divides};
     const bool fills = work->fills || (was_masked && !call.divides && !finds);
     call.fill = fills && !is_centre ? work->fill : NULL;
-    ps_count(work->batch_dims, (const int64_t *)shape, &call.n_batches);
-    ps_count(axis - work->batch_dims, (const int64_t *)shape + work->batch_dims,
-             &call.n_before);
-    ps_count(ndim - axis - 1, (const int64_t *)shape + axis + 1, &call.width);
-    if (work->counts != NULL) {
-        const int64_t n = call.n_batches * call.n_segments;
-        const int64_t expected = work->is_fine ? PyArray_SIZE(work->sums) : n;
-        call.count = PyArray_DATA(work->counts);
-        if (PyArray_SIZE(work->counts) != expected) {
-            return ps_raise_changed("values");
-        }
+    if (lay_out(work, &call) < 0) {
+        return -1;
     }
     if (work->weight_sums != NULL) {
         call.weight_sums = PyArray_BYTES(work->weight_sums);
@@ -270,15 +271,15 @@ finish(ps_reduce *work, bool is_centre)
     PyArrayObject *result = work->sums;
     if (casts) {
         Py_INCREF(types->result);
-        result = (PyArrayObject *)PyArray_Empty(ndim, (npy_intp *)shape, types->result,
-                                                0);
+        result = (PyArrayObject *)PyArray_Empty(
+                PyArray_NDIM(work->sums), PyArray_DIMS(work->sums), types->result, 0);
         if (result == NULL) {
             return -1;
         }
         call.out = PyArray_BYTES(result);
     }
     const int64_t nbytes = PyArray_NBYTES(work->sums) + PyArray_NBYTES(result);
-    const ps_status status = ps_run_op(work->state, run_finish, &call, nbytes);
+    const ps_status status = ps_run_op(work->state, ps_finish, &call, nbytes);
     if (casts) {
         Py_SETREF(work->sums, result);
     }

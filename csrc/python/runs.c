@@ -13,6 +13,7 @@
 #include "ops/values.h"
 #include "python/arrays.h"
 #include "python/copies.h"
+#include "python/entries.h"
 
 void
 ps_begin_runs(ps_runs *runs)
@@ -129,41 +130,41 @@ ps_offsets_of(PyArrayObject *lengths)
     return offsets;
 }
 
-/* An array of one axis as an index of `size` rows. */
-static int
-open_index(PyArrayObject *array, const char *name, int64_t size, ps_index *index,
-           int64_t *stride)
+PyArrayObject *
+ps_stops_of(const ps_runs *runs)
 {
-    const int type = ps_index_type_of(array);
-    if (type < 0 || PyArray_NDIM(array) != 1 || ps_is_swapped(array) ||
-        !ps_lies_in_base(array)) {
-        return ps_raise_changed(name);
+    return runs->are_offsets ? runs->starts : runs->stops;
+}
+
+int
+ps_check_limits(const ps_runs *runs)
+{
+    const npy_intp n = runs->n_segments + runs->are_offsets;
+    PyArrayObject *const arrays[2] = {runs->starts, ps_stops_of(runs)};
+    for (int i = 0; i < 2; i++) {
+        if (ps_index_type_of(arrays[i]) < 0 || PyArray_NDIM(arrays[i]) != 1 ||
+            PyArray_DIM(arrays[i], 0) != n || ps_is_swapped(arrays[i]) ||
+            !ps_lies_in_base(arrays[i])) {
+            return ps_raise_changed(runs->are_offsets ? "offsets"
+                                    : i == 0          ? "starts"
+                                                      : "stops");
+        }
     }
-    *stride = PyArray_STRIDE(array, 0);
-    *index = (ps_index){.data = PyArray_BYTES(array),
-                        .strides = stride,
-                        .type = (enum ps_index_type)type,
-                        .size = size};
     return 0;
 }
 
-static int
-open_limits(ps_runs *runs)
+int
+ps_open_limits(const ps_runs *runs, ps_index *start, int64_t *start_stride,
+               ps_index *stop, int64_t *stop_stride)
 {
-    ps_segment_call *const call = &runs->call;
-    const npy_intp n = runs->n_segments + runs->are_offsets;
-    PyArrayObject *const stops = runs->are_offsets ? runs->starts : runs->stops;
-    if (open_index(runs->starts, "starts", 0, &call->start, &runs->start_stride) < 0 ||
-        open_index(stops, "stops", 0, &call->stop, &runs->stop_stride) < 0) {
+    if (ps_check_limits(runs) < 0) {
         return -1;
     }
-    if (PyArray_DIM(runs->starts, 0) != n || PyArray_DIM(stops, 0) != n) {
-        return ps_raise_changed("offsets");
-    }
+    *start = ps_vector_index(runs->starts, 0, start_stride);
+    *stop = ps_vector_index(ps_stops_of(runs), 0, stop_stride);
     if (runs->are_offsets) {
-        call->stop.data += runs->stop_stride;
+        stop->data += *stop_stride;
     }
-    call->n_segments = runs->n_segments;
     return 0;
 }
 
@@ -231,10 +232,12 @@ open_entries(ps_runs *runs)
     ps_segment_call *const call = &runs->call;
     call->n_entries = call->n_rows;
     if (runs->gather != NULL) {
-        if (open_index(runs->gather, "gather", call->n_rows, &call->gather,
-                       &runs->gather_stride) < 0) {
-            return -1;
+        if (ps_index_type_of(runs->gather) < 0 || PyArray_NDIM(runs->gather) != 1 ||
+            ps_is_swapped(runs->gather) || !ps_lies_in_base(runs->gather)) {
+            return ps_raise_changed("gather");
         }
+        call->gather =
+                ps_vector_index(runs->gather, call->n_rows, &runs->gather_stride);
         call->n_entries = PyArray_DIM(runs->gather, 0);
     }
     if (runs->weights != NULL) {
@@ -260,8 +263,13 @@ ps_open_runs(ps_state *state, ps_runs *runs)
     call->swapped = ps_is_swapped(values);
     call->aligned = PyArray_ISALIGNED(values);
     call->empty = runs->empty;
-    return open_axes(runs) < 0 || open_limits(runs) < 0 || open_entries(runs) < 0 ? -1
-                                                                                  : 0;
+    call->n_segments = runs->n_segments;
+    return open_axes(runs) < 0 ||
+                           ps_open_limits(runs, &call->start, &runs->start_stride,
+                                          &call->stop, &runs->stop_stride) < 0 ||
+                           open_entries(runs) < 0
+                   ? -1
+                   : 0;
 }
 
 /* Limits that are read here, between handlers of signals. */
@@ -275,36 +283,26 @@ typedef struct {
 static int
 open_for_reading(const ps_runs *runs, open_ends *ends)
 {
-    const npy_intp n = runs->n_segments + runs->are_offsets;
-    PyArrayObject *const arrays[2] = {runs->starts,
-                                      runs->are_offsets ? runs->starts : runs->stops};
-    for (int i = 0; i < 2; i++) {
-        if (ps_index_type_of(arrays[i]) < 0 || PyArray_NDIM(arrays[i]) != 1 ||
-            PyArray_DIM(arrays[i], 0) != n || ps_is_swapped(arrays[i]) ||
-            !ps_lies_in_base(arrays[i])) {
-            return ps_raise_changed("offsets");
-        }
-    }
+    PyArrayObject *const stops = ps_stops_of(runs);
     *ends = (open_ends){.runs = runs,
-                        .stops = arrays[1],
-                        .start_data = PyArray_BYTES(arrays[0]),
-                        .stop_data = PyArray_BYTES(arrays[1])};
-    return 0;
+                        .stops = stops,
+                        .start_data = PyArray_BYTES(runs->starts),
+                        .stop_data = PyArray_BYTES(stops)};
+    return ps_check_limits(runs);
 }
 
 /* A handler may raise, or take the limits away. */
 static int
 hear_beside(const open_ends *ends, npy_intp turn)
 {
-    const npy_intp n = ends->runs->n_segments + ends->runs->are_offsets;
     if (!ps_hears(turn)) {
         return 0;
     }
-    if (ps_hear(turn) < 0) {
+    if (ps_hear(turn) < 0 || ps_check_limits(ends->runs) < 0) {
         return -1;
     }
-    return ps_is_there(ends->runs->starts, ends->start_data, n) &&
-                           ps_is_there(ends->stops, ends->stop_data, n)
+    return PyArray_BYTES(ends->runs->starts) == ends->start_data &&
+                           PyArray_BYTES(ends->stops) == ends->stop_data
                    ? 0
                    : ps_raise_changed("offsets");
 }
@@ -391,12 +389,6 @@ ps_own_entries(const ps_runs *runs, int64_t n_entries, int64_t *owner)
     return done == n_entries;
 }
 
-static ps_status
-run_segment(void *call, ps_run *run)
-{
-    return ps_segment(call, run);
-}
-
 int
 ps_run_runs(ps_state *state, ps_runs *runs, PyArrayObject *out)
 {
@@ -412,7 +404,7 @@ ps_run_runs(ps_state *state, ps_runs *runs, PyArrayObject *out)
         __builtin_mul_overflow(nbytes, call->n_outer, &nbytes)) {
         nbytes = INT64_MAX;
     }
-    const ps_status status = ps_run_op(state, run_segment, call, nbytes);
+    const ps_status status = ps_run_op(state, ps_segment, call, nbytes);
     if (status.code == PS_INDEX_BAD) {
         return 0;
     }

@@ -37,6 +37,17 @@ PyArrayObject *ps_offsets_of(PyArrayObject *lengths);
 /* Number `at` of an array of ps_take_limits; false where it does not fit in 64 bits. */
 bool ps_read_limit(PyArrayObject *limits, npy_intp at, int64_t *value);
 
+/* Where runs end: `starts`, of offsets, from their second number on. */
+PyArrayObject *ps_stops_of(const ps_runs *runs);
+
+/* Are the limits still what they were taken for: as many integers along one axis, in
+ * native order, in memory that is there? 0, or -1 with an exception. */
+int ps_check_limits(const ps_runs *runs);
+
+/* The same, then both as indices. */
+int ps_open_limits(const ps_runs *runs, ps_index *start, int64_t *start_stride,
+                   ps_index *stop, int64_t *stop_stride);
+
 /* How many entries each run has. 1; 0 where a limit is out of bounds; or -1. */
 int ps_measure_runs(const ps_runs *runs, int64_t n_entries, int64_t *count);
 

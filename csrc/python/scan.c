@@ -102,12 +102,6 @@ take_pointers(scan_work *work)
     return 0;
 }
 
-static ps_status
-run_scan(void *call, ps_run *run)
-{
-    return ps_running(call, run);
-}
-
 static PyObject *
 scan(ps_state *state, scan_work *work, PyObject *values, PyObject *index, PyObject *op)
 {
@@ -118,7 +112,7 @@ scan(ps_state *state, scan_work *work, PyObject *values, PyObject *index, PyObje
     }
     const int64_t nbytes = PyArray_NBYTES(work->values) + PyArray_NBYTES(work->out) +
                            PyArray_NBYTES(work->index);
-    const ps_status status = ps_run_op(state, run_scan, &work->call, nbytes);
+    const ps_status status = ps_run_op(state, ps_running, &work->call, nbytes);
     if (status.code == PS_INDEX_BAD) {
         Py_RETURN_NONE;
     }

@@ -271,18 +271,6 @@ is_index(PyArrayObject *array, bool are_limits)
             (!are_limits || (PyArray_NDIM(array) == 1 && !ps_is_swapped(array))));
 }
 
-/* A view of base class in the place of an array: whoever has the array may give it
- * other axes or another dtype, but not the view. */
-static int
-hold_view(PyArrayObject **array)
-{
-    if (*array == NULL) {
-        return 0;
-    }
-    Py_SETREF(*array, (PyArrayObject *)PyArray_View(*array, NULL, &PyArray_Type));
-    return *array != NULL ? 0 : -1;
-}
-
 /* Can no other code run until the call ends: no subclass is asked, and there is too
  * little to do to let go of the GIL? The tiny calls do without views, which cost as
  * much as all the rest of them. */
@@ -290,7 +278,6 @@ static bool
 is_undisturbed(const ps_segment_work *work)
 {
     enum {
-        FEW_BYTES = 4096,
         FEW_SEGMENTS = 1024
     };
     const ps_reduce *const reduce = &work->reduce;
@@ -307,7 +294,8 @@ is_undisturbed(const ps_segment_work *work)
     }
     const bool are_few =
             reduce->ids == NULL || (reduce->size >= 0 && reduce->size <= FEW_SEGMENTS);
-    return are_plain && are_few && nbytes <= FEW_BYTES && !reduce->skips_missing;
+    return are_plain && are_few && nbytes <= PS_UNDISTURBED_BYTES &&
+           !reduce->skips_missing;
 }
 
 int
@@ -324,7 +312,7 @@ ps_settle_segment_arrays(ps_segment_work *work)
     }
     const bool stay = is_undisturbed(work);
     for (size_t i = 0; !stay && i < sizeof(arrays) / sizeof(arrays[0]); i++) {
-        if (hold_view(arrays[i]) < 0) {
+        if (ps_hold_view(arrays[i]) < 0) {
             return -1;
         }
     }

@@ -14,6 +14,7 @@
 #include "ops/values.h"
 #include "python/arrays.h"
 #include "python/copies.h"
+#include "python/entries.h"
 
 /* An index of one axis. */
 typedef struct {
@@ -34,21 +35,12 @@ as_base_array(PyObject *object, int flags)
     return (PyArrayObject *)PyArray_FROM_OF(object, NPY_ARRAY_ENSUREARRAY | flags);
 }
 
+/* None is no index. */
 static int
 open_vector(PyObject *object, vector *v)
 {
-    if (object == Py_None) {
-        return 0;
-    }
-    v->array = as_base_array(object, NPY_ARRAY_NOTSWAPPED);
-    if (v->array == NULL) {
-        return -1;
-    }
-    if (ps_index_type_of(v->array) < 0 || PyArray_NDIM(v->array) != 1) {
-        PyErr_SetString(PyExc_TypeError, "an index has one axis of integers");
-        return -1;
-    }
-    return 0;
+    v->array = object != Py_None ? ps_open_vector(object) : NULL;
+    return object == Py_None || v->array != NULL ? 0 : -1;
 }
 
 /* The index as the op sees it, from memory that no Python code runs any more to change.
@@ -56,14 +48,8 @@ open_vector(PyObject *object, vector *v)
 static ps_index
 index_of(vector *v, int64_t size)
 {
-    if (v->array == NULL) {
-        return (ps_index){.data = NULL};
-    }
-    v->stride = PyArray_STRIDE(v->array, 0);
-    return (ps_index){.data = PyArray_BYTES(v->array),
-                      .strides = &v->stride,
-                      .type = (enum ps_index_type)ps_index_type_of(v->array),
-                      .size = size};
+    return v->array != NULL ? ps_vector_index(v->array, size, &v->stride)
+                            : (ps_index){.data = NULL};
 }
 
 static int64_t
@@ -170,12 +156,6 @@ fresh_result(const softmax_work *work, PyArray_Descr *descr)
     return (PyArrayObject *)PyArray_Empty(PyArray_NDIM(work->values), shape, descr, 0);
 }
 
-static ps_status
-run_softmax(void *call, ps_run *run)
-{
-    return ps_softmax(call, run);
-}
-
 /* Pointers are taken last. A result of no elements has its indices checked alone. */
 static PyObject *
 run_work(ps_state *state, softmax_work *work)
@@ -198,7 +178,7 @@ run_work(ps_state *state, softmax_work *work)
         !ps_multiply(nbytes, call->outer, &nbytes)) {
         nbytes = INT64_MAX;
     }
-    const ps_status status = ps_run_op(state, run_softmax, call, nbytes);
+    const ps_status status = ps_run_op(state, ps_softmax, call, nbytes);
     if (status.code == PS_INDEX_BAD && status.total == 0) {
         Py_RETURN_NONE;
     }

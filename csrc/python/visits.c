@@ -107,15 +107,6 @@ take_arrays(visits *all)
     return PyErr_Occurred() ? -1 : ps_place_rows(work);
 }
 
-static ps_index
-index_of(PyArrayObject *array, int64_t *stride)
-{
-    *stride = PyArray_STRIDE(array, PyArray_NDIM(array) - 1);
-    return (ps_index){.data = PyArray_BYTES(array),
-                      .strides = stride,
-                      .type = (enum ps_index_type)ps_index_type_of(array)};
-}
-
 /* Ids of the first batch, or runs. 0, or -1 where they are no longer what they were. */
 static int
 open_groups(visits *all)
@@ -132,18 +123,8 @@ open_groups(visits *all)
                                .type = (enum ps_index_type)ps_index_type_of(all->ids)};
         return 0;
     }
-    PyArrayObject *const stops = runs->are_offsets ? runs->starts : runs->stops;
-    const npy_intp n = runs->n_segments + runs->are_offsets;
-    if (ps_index_type_of(runs->starts) < 0 || ps_index_type_of(stops) < 0 ||
-        PyArray_NDIM(runs->starts) != 1 || PyArray_NDIM(stops) != 1 ||
-        PyArray_DIM(runs->starts, 0) != n || PyArray_DIM(stops, 0) != n ||
-        !ps_lies_in_base(runs->starts) || !ps_lies_in_base(stops)) {
-        return ps_raise_changed("offsets");
-    }
-    call->start = index_of(runs->starts, &all->start_stride);
-    call->stop = index_of(stops, &all->stop_stride);
-    call->stop.data += runs->are_offsets ? all->stop_stride : 0;
-    return 0;
+    return ps_open_limits(runs, &call->start, &all->start_stride, &call->stop,
+                          &all->stop_stride);
 }
 
 /* Entries of a batch, and rows, in the shapes as they are now. */
@@ -197,18 +178,6 @@ offset_of(PyArrayObject *values, int first, int n_axes, int64_t at)
     return offset;
 }
 
-static ps_status
-run_find(void *call, ps_run *run)
-{
-    return ps_find(call, run);
-}
-
-static ps_status
-run_deviate(void *call, ps_run *run)
-{
-    return ps_deviate(call, run);
-}
-
 /* The op at one place. */
 static ps_status
 visit_place(visits *all, bool finds, int64_t batch, int64_t before)
@@ -238,7 +207,7 @@ visit_place(visits *all, bool finds, int64_t batch, int64_t before)
     call.place = call.place != NULL ? call.place + first : NULL;
     const int64_t nbytes = all->n * (call.width * call.itemsize + 8);
     const ps_status status =
-            ps_run_op(work->state, finds ? run_find : run_deviate, &call, nbytes);
+            ps_run_op(work->state, finds ? ps_find : ps_deviate, &call, nbytes);
     all->call.n_bad += call.n_bad;
     return status;
 }
