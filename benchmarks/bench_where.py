@@ -126,12 +126,11 @@ WORKLOADS = (
 
 
 def sweep_rows():
-    """Every op and dtype that kernels() lists and NumPy has, but orders of complex."""
+    """Every op and dtype that kernels() lists and NumPy has."""
     return [
         (op, dtype)
         for op, dtype in harness.kernel_rows("where")
         if harness.numpy_dtype(dtype) is not None
-        and not (dtype in ("c64", "c128") and op in ("min", "max", "fmin", "fmax"))
     ]
 
 

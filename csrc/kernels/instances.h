@@ -56,16 +56,12 @@
                                         int64_t n, const char *bits)                    \
     { truth_move##size(to, from, stride, n, bits); }                                    \
     OF_UNIT void NAME(where, move, size)(char *out, const char *mask, const char *x,     \
-                                        const char *y, bool x_one, bool y_one,          \
+                                        int64_t x_step, const char *y, int64_t y_step,  \
                                         int64_t n, bool streams)                        \
-    { if (x_one && y_one) { where_move##size(out, mask, x, y, true, true, n, streams); }    \
-      else if (x_one) { where_move##size(out, mask, x, y, true, false, n, streams); }       \
-      else if (y_one) { where_move##size(out, mask, x, y, false, true, n, streams); }       \
-      else { where_move##size(out, mask, x, y, false, false, n, streams); } }               \
+    { where_move##size(out, mask, x, x_step, y, y_step, n, streams); }                  \
     OF_UNIT void NAME(where_set, move, size)(char *target, const char *mask,             \
-                                            const char *values, bool is_one, int64_t n) \
-    { if (is_one) { where_set_move##size(target, mask, values, true, n); }              \
-      else { where_set_move##size(target, mask, values, false, n); } }                  \
+                                            const char *values, int64_t step, int64_t n) \
+    { where_set_move##size(target, mask, values, step, n); }                             \
     OF_UNIT int64_t NAME(compress, move, size)(char *out, const char *a, const char *mask,   \
                                               int64_t n, int64_t room)                      \
     { return compress_move##size(out, a, mask, n, room); }                                  \

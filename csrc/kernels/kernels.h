@@ -44,6 +44,13 @@ enum {
 };
 
 enum {
+    /* Elements under a word of mask bits. A constant is so many equal items, over which
+     * a kernel does not step on: it needs no variant for them, and reads them from the
+     * first cache. */
+    PS_WORD_BITS = 64
+};
+
+enum {
     /* Elements of a segment that are summed in lanes before the sum joins the total. */
     PS_FOLD_BLOCK = 4096
 };
@@ -205,15 +212,15 @@ typedef struct {
                                 const ps_levels *levels);
     /* where.tmpl.h */
     void (*where[PS_NUM_SIZES])(char *out, const char *mask, const char *x,
-                                const char *y, bool x_one, bool y_one, int64_t n,
-                                bool streams);
+                                int64_t x_step, const char *y, int64_t y_step,
+                                int64_t n, bool streams);
     void (*where_set[PS_NUM_SIZES])(char *target, const char *mask, const char *values,
-                                    bool is_one, int64_t n);
+                                    int64_t step, int64_t n);
     int64_t (*compress[PS_NUM_SIZES])(char *out, const char *a, const char *mask,
                                       int64_t n, int64_t room);
     /* masked.tmpl.h */
     void (*const (*masked)[PS_NUM_DTYPES])(char *target, const char *mask,
-                                           const char *values, bool is_one, int64_t n);
+                                           const char *values, int64_t step, int64_t n);
     /* pack.tmpl.h */
     void (*copy[PS_NUM_SIZES])(char *to, int64_t to_stride, const char *from,
                                int64_t from_stride, int64_t n);

@@ -7,7 +7,7 @@
 #include "kernels/move_types.h"
 
 enum {
-    BLOCK = 64,
+    BLOCK = PS_WORD_BITS,
     /* Up to so many set bits are cheaper walked one by one than by masked vectors. ns
      * an element on Zen 4, f64, 1e6 elements, walked against masked: 1 % set 0.03 /
      * 0.12, 10 % 0.17 / 0.23, 50 % 0.37 / 0.23. */
@@ -84,14 +84,6 @@ doubled_bits(uint64_t word)
     { _mm512_mask_storeu_epi##lane(to, LANES_MASK_##size(word), vector); }
 LANES_INSTANCES(1, 8) LANES_INSTANCES(2, 16) LANES_INSTANCES(4, 32)
 LANES_INSTANCES(8, 64) LANES_INSTANCES(16, 64)
-
-/* One item in all lanes. */
-TEMPLATE_INLINE __m512i lanes_of_move1(const move1 *one) { return _mm512_set1_epi8((char)*one); }
-TEMPLATE_INLINE __m512i lanes_of_move2(const move2 *one) { return _mm512_set1_epi16((short)*one); }
-TEMPLATE_INLINE __m512i lanes_of_move4(const move4 *one) { return _mm512_set1_epi32((int)*one); }
-TEMPLATE_INLINE __m512i lanes_of_move8(const move8 *one) { return _mm512_set1_epi64((int64_t)*one); }
-TEMPLATE_INLINE __m512i lanes_of_move16(const move16 *one)
-{ return _mm512_set4_epi64((int64_t)one->high, (int64_t)one->low, (int64_t)one->high, (int64_t)one->low); }
 
 /* Named lanes moved together to the low end, in a register, since compress to memory is
  * microcode on Zen 4. This level has no such instruction for lanes of one or two bytes. */

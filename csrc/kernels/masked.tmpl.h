@@ -2,7 +2,8 @@
  *
  * One instance per element type and reduction. mask: n bytes, true unless 0, read BLOCK
  * at a time: an empty block is skipped, a full one is the plain vector loop. target: n
- * elements, aligned; value: n elements, aligned, or one for all (is_one); disjoint. An
+ * elements, aligned; value: n elements, aligned (a step of BLOCK), or BLOCK equal ones
+ * for all of them (a step of 0); disjoint. An
  * element that the mask leaves out is neither read nor written, and no value of it can
  * raise a floating-point flag. Moves 1 + 3 sizeof(T) bytes for an element at most.
  */
@@ -22,20 +23,19 @@ OF_TYPE(has_lanes)(const enum ps_op op)
 /* One block. Divisors that are left out are 1, so that 0 / 0 is not computed. */
 TEMPLATE_INLINE void
 OF_TYPE(masked_lanes)(const enum ps_op op, T *restrict at, const char *restrict mask,
-                      const T *restrict value, const bool is_one)
+                      const T *restrict value)
 {
     T divisor[BLOCK];
-    if (op == PS_div && !is_one) {
+    if (op == PS_div) {
         for (int i = 0; i < BLOCK; i++) {
             divisor[i] = mask[i] ? value[i] : 1;
         }
         value = divisor;
     }
-    const T one = is_one ? value[0] : 0; /* outside: a load in the loop is masked */
 #pragma GCC ivdep
     for (int i = 0; i < BLOCK; i++) {
         if (mask[i]) {
-            at[i] = OF_TYPE(combine)(op, at[i], is_one ? one : value[i]);
+            at[i] = OF_TYPE(combine)(op, at[i], value[i]);
         }
     }
 }
@@ -43,39 +43,36 @@ OF_TYPE(masked_lanes)(const enum ps_op op, T *restrict at, const char *restrict 
 #endif
 
 TEMPLATE_INLINE void
-OF_TYPE(masked_full)(const enum ps_op op, T *restrict at, const T *restrict value,
-                     const bool is_one)
+OF_TYPE(masked_full)(const enum ps_op op, T *restrict at, const T *restrict value)
 {
 #pragma GCC ivdep
     for (int i = 0; i < BLOCK; i++) {
-        at[i] = OF_TYPE(combine)(op, at[i], value[is_one ? 0 : i]);
+        at[i] = OF_TYPE(combine)(op, at[i], value[i]);
     }
 }
 
 TEMPLATE_INLINE void
 OF_TYPE(masked)(const enum ps_op op, char *restrict target, const char *restrict mask,
-                const char *restrict values, const bool is_one, int64_t n)
+                const char *restrict values, int64_t step, int64_t n)
 {
     T *const at = (T *)target;
-    const T *const value = (const T *)values;
-    for (int64_t i = 0; i < n; i += BLOCK) {
+    const T *value = (const T *)values;
+    for (int64_t i = 0; i < n; i += BLOCK, value += step) {
         uint64_t word = word_of_some(mask + i, n - i);
-        const T *const own = value + (is_one ? 0 : i);
         if (~word == 0) {
-            OF_TYPE(masked_full)(op, at + i, own, is_one);
+            OF_TYPE(masked_full)(op, at + i, value);
             continue;
         }
 #if defined(ISA_HAS_AVX512) && (KIND_IS(FLOAT) || KIND_IS(INT) || KIND_IS(BOOL))
         if (OF_TYPE(has_lanes)(op) && n - i >= BLOCK &&
             __builtin_popcountll(word) > FEW) {
-            OF_TYPE(masked_lanes)(op, at + i, mask + i, own, is_one);
+            OF_TYPE(masked_lanes)(op, at + i, mask + i, value);
             continue;
         }
 #endif
         while (word != 0) {
             const int place = take_bit(&word);
-            at[i + place] =
-                    OF_TYPE(combine)(op, at[i + place], own[is_one ? 0 : place]);
+            at[i + place] = OF_TYPE(combine)(op, at[i + place], value[place]);
         }
     }
 }

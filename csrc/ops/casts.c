@@ -118,11 +118,10 @@ ps_check_cast(void *argument, ps_run *run)
     for (int64_t at = 0; at < n && check->is_silent && !ps_run_stops(run);
          at += PS_OPERAND_BLOCK) {
         const int64_t count = ps_min(PS_OPERAND_BLOCK, n - at);
-        bool is_one;
-        const char *const values =
-                ps_operand_block(&operand, at, count, buffer, &is_one);
+        int64_t step;
+        const char *const values = ps_operand_block(&operand, at, count, buffer, &step);
         check->is_silent = block_is_silent((const f64 *)(const void *)values,
-                                           (is_one ? 1 : count) * n_parts, range);
+                                           (step == 0 ? 1 : count) * n_parts, range);
     }
     ps_scratch_put(buffer, nbytes);
     return ps_run_status(run);

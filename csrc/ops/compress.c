@@ -114,7 +114,7 @@ compress_range(const ready_compress *ready, char *out, int64_t first, int64_t la
     char mask_bytes[PS_OPERAND_BLOCK];
     const ps_kernel_table *const kernels = ps_kernels();
     int64_t kept = 0;
-    bool is_one;
+    int64_t step;
     for (int64_t at = first; at < last; at += PS_OPERAND_BLOCK) {
         const int64_t n = ps_min(PS_OPERAND_BLOCK, last - at);
         const char *const mask = ps_mask_block(&ready->mask, at, n, mask_bytes);
@@ -122,9 +122,9 @@ compress_range(const ready_compress *ready, char *out, int64_t first, int64_t la
         if (count == 0) {
             continue;
         }
-        const char *const a = ps_operand_block(&ready->a, at, n, buffer, &is_one);
+        const char *const a = ps_operand_block(&ready->a, at, n, buffer, &step);
         char *const to = out + kept * itemsize;
-        if (is_one) {
+        if (step == 0) {
             kernels->copy[ready->size](to, itemsize, a, 0, count);
             kept += count;
         }

@@ -92,20 +92,19 @@ own_mask(const ready_masked *ready, const masked_room *room, int64_t first, int6
     return room->mask;
 }
 
-/* The values of the trues as `computed`, side by side or one for all. They are chosen
- * before they are converted, so that nothing else is read where values lie side by
- * side.
+/* The values of the trues as `computed`, side by side or one for all (*step). They are
+ * chosen before they are converted, so that nothing else is read where values lie side
+ * by side.
  */
 static const char *
 chosen_values(const ready_masked *ready, const masked_room *room, const char *mask,
-              int64_t first, int64_t n, int64_t count, bool *is_one)
+              int64_t first, int64_t n, int64_t count, int64_t *step)
 {
     const enum ps_dtype own = ready->values.type;
     const int64_t size = own == PS_raw ? ready->values.itemsize : ps_dtype_size[own];
-    const char *values =
-            ps_operand_block(&ready->values, first, n, room->values, is_one);
+    const char *values = ps_operand_block(&ready->values, first, n, room->values, step);
     char *converted = room->chosen;
-    if (!*is_one) {
+    if (*step != 0) {
         ps_kernels()->compress[ps_size_of(size)](room->chosen, values, mask, n, count);
         values = room->chosen;
         converted = room->values;
@@ -114,7 +113,7 @@ chosen_values(const ready_masked *ready, const masked_room *room, const char *ma
         return values;
     }
     ps_convert(ready->computed, converted, own, size, false, values, size,
-               *is_one ? 1 : count);
+               *step != 0 ? count : ps_min(count, PS_WORD_BITS));
     return converted;
 }
 
@@ -127,14 +126,14 @@ run_staged_block(const ready_masked *ready, const masked_room *room, char *targe
     const ps_kernel_table *const kernels = ps_kernels();
     const ps_target *const type = ready->target_type;
     const enum ps_dtype computed = ready->computed;
-    bool is_one;
+    int64_t step;
     const char *const mask = own_mask(ready, room, first, n);
     int64_t *const place = (int64_t *)(void *)room->accumulators; /* still free */
     ps_list list = {room->offset, NULL, ps_mask_positions(place, mask, n, 0)};
     if (list.n == 0) {
         return;
     }
-    const char *results = chosen_values(ready, room, mask, first, n, list.n, &is_one);
+    const char *results = chosen_values(ready, room, mask, first, n, list.n, &step);
     kernels->list_place(list.offset, place, list.n, stride, 0);
     if (ready->op != PS_set) {
         kernels->gather[ready->size](room->raw, &list, target, type->itemsize);
@@ -142,16 +141,16 @@ run_staged_block(const ready_masked *ready, const masked_room *room, char *targe
                    type->swapped, room->raw, type->itemsize, list.n);
         memset(room->mask, 1, (size_t)list.n);
         kernels->masked[ready->op][computed](room->accumulators, room->mask, results,
-                                             is_one, list.n);
+                                             step, list.n);
         results = room->accumulators;
-        is_one = false;
+        step = PS_WORD_BITS;
         if (ready->is_mean) { /* of the old value and the one that arrives */
             ps_divide_sums(computed, room->accumulators, list.n, 2);
         }
     }
     ps_store(type->dtype, type->itemsize, type->swapped, room->raw, type->itemsize,
-             computed, results, is_one ? 1 : list.n);
-    kernels->set[ready->size](target, &list, room->raw, is_one ? 0 : type->itemsize);
+             computed, results, step != 0 ? list.n : 1);
+    kernels->set[ready->size](target, &list, room->raw, step != 0 ? type->itemsize : 0);
 }
 
 /* target[i] = target[i] op values[i] where mask[i], for n elements that lie side by
@@ -162,15 +161,15 @@ run_block(const ready_masked *ready, const masked_room *room, char *target,
           int64_t first, int64_t n)
 {
     const ps_kernel_table *const kernels = ps_kernels();
-    bool is_one;
+    int64_t step;
     const char *const mask = ps_mask_block(&ready->mask, first, n, room->mask);
     const char *const values =
-            ps_operand_block(&ready->values, first, n, room->values, &is_one);
+            ps_operand_block(&ready->values, first, n, room->values, &step);
     if (ready->op == PS_set) {
-        kernels->where_set[ready->size](target, mask, values, is_one, n);
+        kernels->where_set[ready->size](target, mask, values, step, n);
     }
     else {
-        kernels->masked[ready->op][ready->values.type](target, mask, values, is_one, n);
+        kernels->masked[ready->op][ready->values.type](target, mask, values, step, n);
     }
 }
 

@@ -12,8 +12,17 @@
 #include "ops/strided.h"
 #include "ops/values.h"
 
+/* A block of the element at `offset`, or the n < PS_WORD_BITS items that are asked
+ * for, as kernels are to see it. */
+static void
+repeat_item(const ps_operand *operand, int64_t offset, int64_t n, char *items)
+{
+    ps_convert(operand->type, items, operand->dtype, operand->itemsize,
+               operand->swapped, operand->data + offset, 0, ps_min(n, PS_WORD_BITS));
+}
+
 /* Kernels can read what has their type, native. Booleans are never ready: every true
- * value is to become 1. A single element for all is as good as a row. */
+ * value is to become 1. A single element for all is repeated once and for all. */
 void
 ps_operand_open(ps_operand *operand, const ps_view *view, enum ps_dtype type)
 {
@@ -25,9 +34,13 @@ ps_operand_open(ps_operand *operand, const ps_view *view, enum ps_dtype type)
     operand->is_ready = view->dtype == type && type != PS_b1 && !view->swapped;
     operand->ndim = ps_merge_view(view, operand->shape, operand->strides);
     const bool is_run = operand->ndim == 1;
-    const bool is_one = operand->ndim == 0 || (is_run && operand->strides[0] == 0);
-    operand->is_flat = operand->is_ready &&
-                       (is_one || (is_run && operand->strides[0] == operand->itemsize));
+    operand->is_constant = operand->ndim == 0 || (is_run && operand->strides[0] == 0);
+    operand->is_flat =
+            operand->is_constant ||
+            (operand->is_ready && is_run && operand->strides[0] == operand->itemsize);
+    if (operand->is_constant) {
+        repeat_item(operand, 0, is_run ? operand->shape[0] : 1, operand->item);
+    }
 }
 
 /* Of an element as kernels are to see it; bytes that are only moved keep their size. */
@@ -49,7 +62,8 @@ ps_operand_nbytes(const ps_operand *operand)
 void
 ps_operand_pack(ps_operand *operand)
 {
-    operand->is_ready = operand->is_flat = false;
+    operand->is_ready = false;
+    operand->is_flat = operand->is_constant;
 }
 
 /* For targets, which kernels work on in place: no conversion is thought of, and the
@@ -90,21 +104,26 @@ repeat_row(const ps_operand *operand, ps_walk *run, char *row, int64_t count,
  * for n items of `type`. */
 const char *
 ps_operand_block(const ps_operand *operand, int64_t first, int64_t n, char *buffer,
-                 bool *is_one)
+                 int64_t *step)
 {
+    *step = 0;
+    if (operand->is_constant) {
+        return operand->item;
+    }
     const int64_t stride = ps_inner_stride(operand->ndim, operand->strides);
     ps_walk run;
     ps_walk_to(&run, operand->ndim, operand->shape, first);
     int64_t offset = ps_walk_offset(&run, operand->strides);
     const bool is_whole = ps_walk_left(&run) >= n;
-    *is_one = stride == 0 && is_whole;
-    if (operand->is_ready && is_whole && (*is_one || stride == operand->itemsize)) {
+    if (stride == 0 && is_whole) {
+        repeat_item(operand, offset, n, buffer);
+        return buffer;
+    }
+    *step = PS_WORD_BITS;
+    if (operand->is_ready && is_whole && stride == operand->itemsize) {
         return operand->data + offset;
     }
     const int64_t size = size_of_type(operand);
-    if (*is_one) {
-        n = 1;
-    }
     char *to = buffer;
     for (int64_t done = 0;;) {
         const int64_t count = ps_min(ps_walk_left(&run), n - done);

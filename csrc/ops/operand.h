@@ -3,6 +3,7 @@
 #ifndef PS_OPS_OPERAND_H
 #define PS_OPS_OPERAND_H
 
+#include "kernels/kernels.h"
 #include "ops/ops.h"
 
 enum {
@@ -21,8 +22,10 @@ typedef struct {
     enum ps_dtype dtype;
     enum ps_dtype type; /* what kernels are to see */
     bool swapped;
-    bool is_ready; /* elements are what kernels are to see as they lie */
-    bool is_flat;  /* and all of them lie side by side, or there is only one */
+    bool is_ready;    /* elements are what kernels are to see as they lie */
+    bool is_flat;     /* and all of them lie side by side, or they are constant */
+    bool is_constant; /* one element for all of them, of which `item` holds a block */
+    _Alignas(64) char item[PS_WORD_BITS * 16];
 } ps_operand;
 
 /* ps_can_convert(view->dtype, type), and an item size that the kernels' tables have. */
@@ -32,10 +35,11 @@ void ps_operand_open(ps_operand *operand, const ps_view *view, enum ps_dtype typ
 int64_t ps_operand_nbytes(const ps_operand *operand);
 
 /* Elements [first, first + n), n <= PS_OPERAND_BLOCK unless is_flat: where they lie
- * when that is possible, else in `buffer`. *is_one: the one element there stands for
- * all. */
+ * when that is possible, else in `buffer`. *step: by how many items kernels go on from
+ * block to block of a mask, PS_WORD_BITS, or 0 where as many equal ones stand for all.
+ */
 const char *ps_operand_block(const ps_operand *operand, int64_t first, int64_t n,
-                             char *buffer, bool *is_one);
+                             char *buffer, int64_t *step);
 
 /* Kernels cannot read the elements as they lie: pack them. */
 void ps_operand_pack(ps_operand *operand);

@@ -82,13 +82,14 @@ open_room(const ready_where *ready, where_room *room)
 static void
 run_block(const ready_where *ready, const where_room *room, int64_t first, int64_t n)
 {
-    bool x_one, y_one;
+    int64_t x_step, y_step;
     const char *const mask = ps_mask_block(&ready->mask, first, n, room->mask);
-    const char *const x = ps_operand_block(&ready->x, first, n, room->x, &x_one);
-    const char *const y = ps_operand_block(&ready->y, first, n, room->y, &y_one);
+    const char *const x = ps_operand_block(&ready->x, first, n, room->x, &x_step);
+    const char *const y = ps_operand_block(&ready->y, first, n, room->y, &y_step);
     char *const out = ready->out.is_flat ? ready->out.data + first * ready->out.itemsize
                                          : room->out;
-    ps_kernels()->where[ready->size](out, mask, x, y, x_one, y_one, n, ready->streams);
+    ps_kernels()->where[ready->size](out, mask, x, x_step, y, y_step, n,
+                                     ready->streams);
     if (!ready->out.is_flat) {
         ps_operand_store(&ready->out, first, n, out);
     }
@@ -115,8 +116,8 @@ run_chunk(void *context, int64_t chunk)
 static void
 cut(ready_where *ready)
 {
-    const bool x_one = ready->x.ndim == 0, y_one = ready->y.ndim == 0;
-    const int64_t per_element = 1 + ready->out.itemsize * (3 - x_one - y_one);
+    const int sides = 3 - ready->x.is_constant - ready->y.is_constant;
+    const int64_t per_element = 1 + ready->out.itemsize * sides;
     const int64_t nbytes = ready->n * per_element;
     ready->chunk = ps_mask_chunk(ready->n, per_element, ready->run->threads);
     ready->streams = ready->out.is_flat && nbytes > STREAM_BYTES &&

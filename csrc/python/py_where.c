@@ -484,8 +484,8 @@ where_short(PyObject *const *args)
             NULL, NULL, 0, NULL);
     if (result != NULL) {
         ps_kernels()->where[size](PyArray_BYTES(result), PyArray_BYTES(arrays[0]),
-                                  PyArray_BYTES(arrays[1]), PyArray_BYTES(arrays[2]),
-                                  false, false, n, false);
+                                  PyArray_BYTES(arrays[1]), PS_WORD_BITS,
+                                  PyArray_BYTES(arrays[2]), PS_WORD_BITS, n, false);
     }
     return (PyObject *)result;
 }
