@@ -3,6 +3,15 @@
  * used is what was checked, whatever another thread does to the index meanwhile.
  */
 
+enum {
+    /* Entries that scatter_checked takes at a time: a cache line of int64. */
+    IN_GROUP = 8,
+    /* Entries that are taken one by one before groups are tried again. */
+    IN_SINGLES = 64,
+    /* Bytes of index and values that are asked for before they are used. */
+    STREAM_BYTES = 2048
+};
+
 /* One of the two index types that these passes read: int64 (is_wide) or int32. */
 TEMPLATE_INLINE int64_t
 index_at(const bool is_wide, const char *index, int64_t i)

@@ -24,37 +24,70 @@ OF_TYPE(widen)(T value)
                                                                  : (int64_t)value;
 }
 
+/* Is the scan of contiguous values one of signs? Unsigned ones of 32 bits may have the
+ * highest bit set; of narrower ones extremes are found as fast. */
+#define SCANS_SIGNS (sizeof(T) == 8 || (sizeof(T) == 4 && (T) - 1 < 0))
+
+/* Does a value of a stretch lie outside [-counted, size)? One that does turns the sign
+ * of value + counted or of size - 1 - value; sums that wrap err on the side of true.
+ * Every level has the instructions: before AVX-512, extremes of int64 take a comparison
+ * and a choice each (a scan takes 0.22 ns a value instead of 0.3 to 0.7, Zen 3). */
+TEMPLATE_INLINE bool
+OF_TYPE(strays)(const char *index, int64_t count, int64_t size, int64_t counted)
+{
+    const uint64_t high = (uint64_t)size - 1, low = (uint64_t)counted;
+    uint64_t wide = 0;
+    uint32_t narrow = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const T value = OF_TYPE(load)(index + i * (int64_t)sizeof(T));
+        if (sizeof(T) == 8) {
+            wide |= ((uint64_t)value + low) | (high - (uint64_t)value);
+        }
+        else {
+            narrow |= ((uint32_t)value + (uint32_t)low) |
+                      ((uint32_t)high - (uint32_t)value);
+        }
+    }
+    return sizeof(T) == 8 ? wide >> 63 != 0 : narrow >> 31 != 0;
+}
+
+/* The same by extremes. */
+TEMPLATE_INLINE bool
+OF_TYPE(exceeds)(const char *index, int64_t count, int64_t stride, int64_t size)
+{
+    T low = OF_TYPE(load)(index), high = low;
+    for (int64_t i = 0; i < count; i++) {
+        const T value = OF_TYPE(load)(index + i * stride);
+        low = value < low ? value : low;
+        high = value > high ? value : high;
+    }
+    return OF_TYPE(widen)(low) < -size || OF_TYPE(widen)(high) >= size;
+}
+
 /* first bad = least i with not -size <= index[i] < size, or -1.
- * index: n values `stride` bytes apart. Moves n * sizeof(T) bytes. The extremes of a
- * stretch are found without branches; only a stretch that fails is searched. */
+ * index: n values `stride` bytes apart. Moves n * sizeof(T) bytes. A stretch is looked
+ * at without branches: first as if negatives were out of bounds, which they seldom are;
+ * only one that fails is searched. */
 static int64_t
 OF_TYPE(scan)(const char *index, int64_t n, int64_t stride, int64_t size)
 {
     enum {
         STRETCH = 4096
     };
+    const bool is_dense = stride == (int64_t)sizeof(T), is_unsigned = (T)-1 > 0;
+    if (SCANS_SIGNS && sizeof(T) == 4 && size > INT32_MAX) {
+        return -1;
+    }
     for (int64_t start = 0; start < n; start += STRETCH) {
         const int64_t count = n - start < STRETCH ? n - start : STRETCH;
         const char *const from = index + start * stride;
-        T low = OF_TYPE(load)(from), high = low;
-        if (stride == (int64_t)sizeof(T)) {
-            for (int64_t i = 0; i < count; i++) {
-                const T value = OF_TYPE(load)(from + i * (int64_t)sizeof(T));
-                low = value < low ? value : low;
-                high = value > high ? value : high;
-            }
-        }
-        else {
-            for (int64_t i = 0; i < count; i++) {
-                const T value = OF_TYPE(load)(from + i * stride);
-                low = value < low ? value : low;
-                high = value > high ? value : high;
-            }
-        }
-        if (OF_TYPE(widen)(low) >= -size && OF_TYPE(widen)(high) < size) {
-            continue;
-        }
-        for (int64_t i = 0; i < count; i++) {
+        const bool may_be_bad =
+                !is_dense     ? OF_TYPE(exceeds)(from, count, stride, size)
+                : SCANS_SIGNS ? OF_TYPE(strays)(from, count, size, 0) &&
+                                        (is_unsigned ||
+                                         OF_TYPE(strays)(from, count, size, size))
+                              : OF_TYPE(exceeds)(from, count, sizeof(T), size);
+        for (int64_t i = 0; may_be_bad && i < count; i++) {
             const int64_t value = OF_TYPE(widen)(OF_TYPE(load)(from + i * stride));
             if (value < -size || value >= size) {
                 return start + i;
@@ -63,6 +96,7 @@ OF_TYPE(scan)(const char *index, int64_t n, int64_t stride, int64_t size)
     }
     return -1;
 }
+#undef SCANS_SIGNS
 
 /* The row that one value means under `mode`; -1: out of bounds. `size` is positive
  * unless the mode is raise or drop. */

@@ -34,13 +34,9 @@
     OF_UNIT void NAME(gather, move, size)(char *out, const ps_list *list, const char *a, \
                                          int64_t out_stride)                            \
     { gather_move##size(out, list, a, out_stride); }                                    \
-    OF_UNIT int64_t NAME(set_checked, move, size)(bool is_wide, char *target,            \
-                                                 int64_t count, const char *index,      \
-                                                 const char *values, int64_t stride,    \
-                                                 int64_t n, int64_t ahead)              \
-    { return is_wide                                                                    \
-          ? set_checked_move##size(true, target, count, index, values, stride, n, ahead)    \
-          : set_checked_move##size(false, target, count, index, values, stride, n, ahead); }\
+    OF_UNIT int64_t NAME(set_checked, move, size)(const ps_entries *entries)             \
+    { return entries->is_wide ? set_checked_move##size(true, entries)                   \
+                              : set_checked_move##size(false, entries); }               \
     OF_UNIT int64_t NAME(gather_checked, move, size)(bool is_wide, char *out,            \
                                                     const char *a, int64_t count,       \
                                                     const char *index, int64_t n)       \

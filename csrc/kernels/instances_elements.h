@@ -1,4 +1,5 @@
-/* Stamps the kernels of single elements (scatter.tmpl.h), for the baseline and for
+/* Stamps the kernels of single elements (scatter.tmpl.h,
+ * checked.tmpl.h), for the baseline and for
  * AVX2, whose kernels serve the levels above as well: each entry waits for the one
  * before it where they meet, so no level makes vectors of these loops. AVX2 has
  * instructions that leave their operands alone, which the baseline pays for with
@@ -11,17 +12,18 @@
 
 #define TEMPLATE "kernels/combine.tmpl.h"
 #include "kernels/foreach_dtype.h"
+#define TEMPLATE "kernels/update.tmpl.h"
+#include "kernels/foreach_dtype.h"
 #define TEMPLATE "kernels/scatter.tmpl.h"
+#include "kernels/foreach_dtype.h"
+#define TEMPLATE "kernels/checked.tmpl.h"
 #include "kernels/foreach_dtype.h"
 
 /* clang-format off */
 #define CHECKED_INSTANCE(family, op, dtype)                                             \
-    OF_UNIT int64_t NAME(family, op, dtype)(bool is_wide, char *target, int64_t size,    \
-                                           int64_t counted, const char *index,          \
-                                           const char *values, int64_t stride, int64_t n)   \
-    { return is_wide                                                                    \
-          ? family##_##dtype(PS_##op, true, target, size, counted, index, values, stride, n)    \
-          : family##_##dtype(PS_##op, false, target, size, counted, index, values, stride, n); }
+    OF_UNIT int64_t NAME(family, op, dtype)(const ps_entries *entries)                  \
+    { return entries->is_wide ? family##_##dtype(PS_##op, true, entries)                \
+                              : family##_##dtype(PS_##op, false, entries); }
 #define ELEMENT_INSTANCES(dtype, arith, kind, unsign, op, ...)                                  \
     OF_UNIT void NAME(scatter, op, dtype)(char *target, const ps_list *list,             \
                                          const char *values, int64_t value_stride)      \

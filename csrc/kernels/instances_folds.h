@@ -9,6 +9,8 @@
 
 #define TEMPLATE "kernels/combine.tmpl.h"
 #include "kernels/foreach_dtype.h"
+#define TEMPLATE "kernels/update.tmpl.h"
+#include "kernels/foreach_dtype.h"
 #define TEMPLATE "kernels/scatter.tmpl.h"
 #include "kernels/foreach_dtype.h"
 #define TEMPLATE "kernels/free.tmpl.h"

@@ -19,6 +19,22 @@ typedef struct {
     int64_t n;
 } ps_list;
 
+/* Entries as the caller's index names them: target is `size` contiguous elements, entry
+ * i goes to row index[i], whose value lies i * value_stride bytes behind `values`
+ * (0: one that all entries share). */
+typedef struct {
+    bool is_wide; /* index: n contiguous int64, not int32 */
+    char *target;
+    int64_t size;
+    int64_t counted; /* what negatives count from: the size, or 0, out of bounds */
+    const char *index;
+    const char *values;
+    int64_t value_stride;
+    int64_t n;
+    int64_t ahead; /* entries ahead at which places are asked for; 0: they are near */
+    bool is_plain; /* the target, of floats, holds no -0.0 */
+} ps_entries;
+
 /* What a plan brings together: the entries at positions [start[g], start[g + 1]) go to
  * row[g] of the target. The part that a kernel works on is positions [first, last). */
 typedef struct {
@@ -137,14 +153,9 @@ typedef struct {
                                                  const char *values,
                                                  int64_t value_stride, int64_t width,
                                                  int64_t ahead);
-    int64_t (*const (*scatter_checked)[PS_NUM_DTYPES])(bool is_wide, char *target,
-                                                       int64_t size, int64_t counted,
-                                                       const char *index,
-                                                       const char *values,
-                                                       int64_t value_stride, int64_t n);
-    int64_t (*const (*scatter_runs_checked)[PS_NUM_DTYPES])(
-            bool is_wide, char *target, int64_t size, int64_t counted,
-            const char *index, const char *values, int64_t value_stride, int64_t n);
+    /* checked.tmpl.h */
+    int64_t (*const (*scatter_checked)[PS_NUM_DTYPES])(const ps_entries *entries);
+    int64_t (*const (*scatter_runs_checked)[PS_NUM_DTYPES])(const ps_entries *entries);
     /* plan.tmpl.h */
     void (*const (*plan_rows)[PS_NUM_DTYPES])(char *target, const ps_groups *groups,
                                               const char *values, int64_t value_stride,
@@ -152,10 +163,7 @@ typedef struct {
     /* set.tmpl.h */
     void (*set[PS_NUM_SIZES])(char *target, const ps_list *list, const char *values,
                               int64_t value_stride);
-    int64_t (*set_checked[PS_NUM_SIZES])(bool is_wide, char *target, int64_t size,
-                                         const char *index, const char *values,
-                                         int64_t value_stride, int64_t n,
-                                         int64_t ahead);
+    int64_t (*set_checked[PS_NUM_SIZES])(const ps_entries *entries);
     void (*set_rows)(char *target, const ps_list *list, const char *values,
                      int64_t value_stride, int64_t nbytes, int64_t ahead);
     /* gather.tmpl.h */

@@ -1,87 +1,20 @@
 /* scatter: target[offset[i]] = combine(target[offset[i]], value[source[i]]), in order.
  *
- * Four loops for each element type and reduction, which give the same bits: values are
- * combined from left to right into what the target holds.
- *   scatter          one element per pair; the plain loop
- *   scatter_runs     one element per pair; keeps the running value in a register while
+ * Three loops for each element type and reduction, which give the same bits: values are
+ * combined from left to right into what the target holds. (checked.tmpl.h has two that
+ * need no list.)
+ *   scatter        one element per pair; the plain loop
+ *   scatter_runs   one element per pair; keeps the running value in a register while
  *                    the offset repeats, which turns 2.8 ns of store forwarding and add
  *                    into 0.6, but costs mispredictions where offsets differ at random
- *   scatter_rows     `width` contiguous elements per pair, with the target rows of the
+ *   scatter_rows   `width` contiguous elements per pair, with the target rows of the
  *                    next pairs on their way from memory
- *   scatter_checked  the plain loop straight from the caller's index, for a target that
- *                    nobody can see: the one pass that checks as it writes. It spares
- *                    the list, a quarter of the time where all is in cache
  * Contract: target is the first byte of the caller's target; the list's offset [n] has
  * been checked and is aligned for T; values holds source numbers 0, 1, ...
  * `value_stride` bytes apart, aligned; source [n], or NULL for 0, 1, ..., n - 1; target
  * and values are disjoint. Moves n * (8 + sizeof(T)) bytes and the touched target
  * twice.
  */
-
-/* Does the old value certainly stay? For min and max over a run, where after a while it
- * mostly does: a predicted branch instead of a chain of selections (0.6 ns a value
- * against 2.8). */
-TEMPLATE_INLINE bool
-OF_TYPE(stays)(const enum ps_op op, T old, T value)
-{
-#if KIND_IS(FLOAT) || KIND_IS(INT)
-    switch (op) {
-        case PS_min:
-        case PS_fmin:
-            return old < value;
-        case PS_max:
-        case PS_fmax:
-            return old > value;
-        default:
-            return false;
-    }
-#else
-    (void)op, (void)old, (void)value;
-    return false;
-#endif
-}
-
-#if KIND_IS(FLOAT)
-/* The whole rule for min, max, fmin and fmax, out of line: called for zeros, equals and
- * NaN, so that the compiler need not branch for all others. */
-OF_UNIT __attribute__((noinline)) T
-OF_TYPE(decide)(enum ps_op op, T old, T value)
-{
-    switch (op) {
-        case PS_min:
-            return OF_TYPE(combine)(PS_min, old, value);
-        case PS_max:
-            return OF_TYPE(combine)(PS_max, old, value);
-        case PS_fmin:
-            return OF_TYPE(combine)(PS_fmin, old, value);
-        default:
-            return OF_TYPE(combine)(PS_fmax, old, value);
-    }
-}
-#endif
-
-/* Numbers that differ need one instruction and no branch that data could spoil
- * (1e6 into 1e6: 2.6 ms; with a branch on which is greater 5.1). */
-TEMPLATE_INLINE void
-OF_TYPE(update)(const enum ps_op op, T *at, T value)
-{
-    const T old = *at;
-#if KIND_IS(FLOAT)
-    const bool is_low = op == PS_min || op == PS_fmin;
-    if (is_low || op == PS_max || op == PS_fmax) {
-        T chosen = old > value ? old : value;
-        if (is_low) {
-            chosen = old < value ? old : value;
-        }
-        if (__builtin_expect(!(old > value) && !(value > old), 0)) {
-            chosen = OF_TYPE(decide)(op, old, value);
-        }
-        *at = chosen;
-        return;
-    }
-#endif
-    *at = OF_TYPE(combine)(op, old, value);
-}
 
 TEMPLATE_INLINE void
 OF_TYPE(scatter)(const enum ps_op op, char *restrict target, const ps_list *list,
@@ -110,79 +43,6 @@ OF_TYPE(scatter)(const enum ps_op op, char *restrict target, const ps_list *list
         const T value = *(const T *)(values + source[i] * value_stride);
         OF_TYPE(update)(op, (T *)(target + offset[i]), value);
     }
-}
-
-/* Many parameters: the contract of scatter_checked, and where to go on.
- * The loop of scatter_checked from entry i on: to the end, or to the first index out of
- * bounds. Negatives count from `counted`, 0: are out of bounds. */
-TEMPLATE_INLINE int64_t
-OF_TYPE(scatter_from)(const enum ps_op op, const bool is_wide, int64_t i,
-                      char *restrict target, int64_t size, int64_t counted,
-                      const char *restrict index, const char *restrict values,
-                      int64_t value_stride, int64_t n)
-{
-    T *const at = (T *)target;
-    int64_t row;
-    if (OF_TYPE(is_heavy)(op)) {
-        for (; i < n && is_row_of(is_wide, index, i, size, counted, &row); i++) {
-            OF_TYPE(update)(op, at + row, *(const T *)(values + i * value_stride));
-        }
-        return i;
-    }
-#pragma GCC unroll 4
-    for (; i < n; i++) {
-        if (__builtin_expect(!is_row_of(is_wide, index, i, size, counted, &row), 0)) {
-            break;
-        }
-        OF_TYPE(update)(op, at + row, *(const T *)(values + i * value_stride));
-    }
-    return i;
-}
-
-/* first bad = least i with index[i] out of bounds, before which all has been applied;
- * or n. index: n contiguous int32 or int64 (is_wide), negatives from `counted`, which
- * is the size, or 0 where negatives are out of bounds; target:
- * `size` contiguous elements; values: n elements `value_stride` bytes apart, 0 for one
- * that all entries share. Until the first negative, one comparison is all the check
- * (1e6 into 1,000: 0.51 ms, counting negatives 0.66). */
-TEMPLATE_INLINE int64_t
-OF_TYPE(scatter_checked)(const enum ps_op op, const bool is_wide, char *restrict target,
-                         int64_t size, int64_t counted, const char *restrict index,
-                         const char *restrict values, int64_t value_stride, int64_t n)
-{
-    const int64_t done = OF_TYPE(scatter_from)(op, is_wide, 0, target, size, 0, index,
-                                               values, value_stride, n);
-    return done == n ? n
-                     : OF_TYPE(scatter_from)(op, is_wide, done, target, size, counted,
-                                             index, values, value_stride, n);
-}
-
-/* The same for an index whose values repeat: the contract of scatter_checked, the
- * method of scatter_runs. */
-TEMPLATE_INLINE int64_t
-OF_TYPE(scatter_runs_checked)(const enum ps_op op, const bool is_wide,
-                              char *restrict target, int64_t size, int64_t counted,
-                              const char *restrict index, const char *restrict values,
-                              int64_t value_stride, int64_t n)
-{
-    T *const at = (T *)target;
-    for (int64_t i = 0; i < n;) {
-        const int64_t named = index_at(is_wide, index, i);
-        const int64_t row = counted_row(named, counted);
-        if ((uint64_t)row >= (uint64_t)size) {
-            return i;
-        }
-        T running = at[row];
-        do {
-            const T value = *(const T *)(values + i * value_stride);
-            if (!OF_TYPE(stays)(op, running, value)) {
-                running = OF_TYPE(combine)(op, running, value);
-            }
-            i++;
-        } while (i < n && index_at(is_wide, index, i) == named);
-        at[row] = running;
-    }
-    return n;
 }
 
 TEMPLATE_INLINE void

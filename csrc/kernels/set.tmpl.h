@@ -30,40 +30,37 @@ OF_TYPE(set)(char *restrict target, const ps_list *list, const char *restrict va
     }
 }
 
-/* The loop of set_checked from entry i on, as scatter_from in scatter.tmpl.h. */
+/* The loop of set_checked from entry i on; `counted` as in ps_entries. */
 TEMPLATE_INLINE int64_t
-OF_TYPE(set_from)(const bool is_wide, const bool counts, int64_t i,
-                  char *restrict target, int64_t size, const char *restrict index,
-                  const char *restrict values, int64_t value_stride, int64_t n,
-                  int64_t ahead)
+OF_TYPE(set_from)(const bool is_wide, const ps_entries *entries, int64_t counted,
+                  int64_t i)
 {
-    T *const at = (T *)target;
+    T *const at = (T *)entries->target;
+    const char *const restrict index = entries->index;
+    const char *const restrict values = entries->values;
+    const int64_t n = entries->n, size = entries->size, ahead = entries->ahead;
     for (; i < n; i++) {
-        const int64_t named = index_at(is_wide, index, i);
-        const int64_t row = counts ? counted_row(named, size) : named;
-        if (__builtin_expect((uint64_t)row >= (uint64_t)size, 0)) {
+        int64_t row;
+        if (__builtin_expect(!is_row_of(is_wide, index, i, size, counted, &row), 0)) {
             break;
         }
         if (ahead > 0 && i + ahead < n) {
             const uint64_t next = (uint64_t)index_at(is_wide, index, i + ahead);
-            __builtin_prefetch(target + next * sizeof(T), 1);
+            __builtin_prefetch(entries->target + next * sizeof(T), 1);
         }
-        at[row] = *(const T *)(values + i * value_stride);
+        at[row] = *(const T *)(values + i * entries->value_stride);
     }
     return i;
 }
 
 /* The same straight from the caller's index, checked in the register: contract and
- * result of scatter_checked. `ahead`: how many entries ahead a place is asked for, 0
- * where the target is near; asking needs no check. */
+ * result of scatter_checked. Asking for places ahead needs no check. Until the first
+ * negative, one comparison is all the check. */
 TEMPLATE_INLINE int64_t
-OF_TYPE(set_checked)(const bool is_wide, char *restrict target, int64_t size,
-                     const char *restrict index, const char *restrict values,
-                     int64_t value_stride, int64_t n, int64_t ahead)
+OF_TYPE(set_checked)(const bool is_wide, const ps_entries *entries)
 {
-    const int64_t done = OF_TYPE(set_from)(is_wide, false, 0, target, size, index,
-                                           values, value_stride, n, ahead);
-    return done == n ? n
-                     : OF_TYPE(set_from)(is_wide, true, done, target, size, index,
-                                         values, value_stride, n, ahead);
+    const int64_t done = OF_TYPE(set_from)(is_wide, entries, 0, 0);
+    return done == entries->n
+                   ? done
+                   : OF_TYPE(set_from)(is_wide, entries, entries->counted, done);
 }

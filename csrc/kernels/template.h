@@ -32,9 +32,23 @@
 #define KIND_NUMBER_PAIR 64
 #define KIND_IS(kind) (PASTE2(KIND_NUMBER, KIND) == KIND_NUMBER_##kind)
 
+/* Are floats held in the lowest lane of a vector (update.tmpl.h)? */
+#ifdef __SSE2__
+#define HAS_LANES KIND_IS(FLOAT)
+#else
+#define HAS_LANES 0
+#endif
+
 enum {
     CACHE_LINE = 64
 };
+
+/* min, max, fmin, fmax */
+TEMPLATE_INLINE bool
+is_extreme(const enum ps_op op)
+{
+    return op >= PS_min && op <= PS_fmax;
+}
 
 /* Ask for the lines of [address, address + nbytes) to be brought near, for writing. */
 TEMPLATE_INLINE void

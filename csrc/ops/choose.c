@@ -1,27 +1,21 @@
-/* The decision (contract in choose.h): sizes first, then a sample of the index.
+/* The choice for a pass (contract in choose.h): sizes first, then a sample of the
+ * index.
  *
- *   traits  from op, types and byte orders: does it move, count, need a stage?
- *   way     from sizes: is it worth a plan of work at all, and who checks the index?
- *   choice  for a pass over the entries: which algorithm, which pieces, which kernels
- *
- * The sample is SAMPLE entries in stretches of neighbours spread over the index. It
- * tells how often an offset repeats at once (register accumulation), how large the
- * touched target is, where to cut it so that owners get equal work, and whether one row
- * takes so much that cutting by rows is useless (column split).
+ * The sample (sample.h) tells how often an offset repeats at once (register
+ * accumulation), whether neighbours lie near each other (nothing to ask for ahead),
+ * where to cut the target so that owners get equal work, and whether one row takes so
+ * much that cutting by rows is useless (column split).
  * Figures: two cores each of AMD EPYC Zen 4 and Zen 5, gcc 12 (docs/design/scatter.md).
  */
 #include "ops/choose.h"
 
-#include <stdlib.h>
+#include <stddef.h>
 
 #include "base/sizes.h"
 #include "ops/plan.h"
+#include "ops/sample.h"
 
 enum {
-    SAMPLE = 256,
-    STRETCH = 16,
-    /* Calls that move up to this stay in one piece and one list. */
-    ONE_LIST_BYTES = 256 << 10,
     /* Below this a sample costs more than any choice can win. */
     LOOK_FROM = 4096,
     /* Bytes of index, values and target that one thread moves in about 30 us, the cost
@@ -43,6 +37,11 @@ enum {
      * 1,000 0.59 with, 0.48 without (Zen 4). */
     SET_NEAR_BYTES = 64 << 10,
     SET_AHEAD = 32,
+    /* Entries ahead at which elements are asked for, in targets beyond NEAR_BYTES and
+     * beyond four times as much, unless neighbours in the index are near each other,
+     * where it costs 0.3 of the time. */
+    ELEMENT_AHEAD = 32,
+    ELEMENT_FAR_AHEAD = 64,
     /* Bytes of target per bin of a partition: half of a second-level cache for
      * elements, so that a bin is worked on inside it. */
     BIN_BYTES = 1 << 19,
@@ -74,141 +73,6 @@ const char *
 ps_algorithm_name(enum ps_algorithm algorithm)
 {
     return algorithm_names[algorithm];
-}
-
-/* ---- what follows from the call ---- */
-
-/* Moves need a stage only where bytes have to change on the way to a foreign byte
- * order; reductions wherever kernels cannot work on the target itself. */
-static bool
-needs_stage(const ps_scatter_call *call, bool is_move)
-{
-    const ps_target *const target = &call->target;
-    if (is_move) {
-        return target->swapped && (call->values.dtype != target->dtype ||
-                                   call->values.swapped != target->swapped);
-    }
-    return ps_forced_choice() == PS_ALGORITHM_staged || call->op == PS_mean ||
-           call->compensated || target->swapped || !target->aligned ||
-           call->accumulator != target->dtype;
-}
-
-ps_traits
-ps_traits_of(const ps_scatter_call *call)
-{
-    const bool is_move = ps_is_move(call->op), is_mean = call->op == PS_mean;
-    return (ps_traits){.is_move = is_move,
-                       .is_mean = is_mean,
-                       .needs_stage = needs_stage(call, is_move),
-                       .needs_prefill = !is_move && !call->include_self,
-                       .applied = is_mean ? PS_add : call->op,
-                       .type = is_move ? call->target.dtype : call->accumulator};
-}
-
-/* ---- the way of the whole ---- */
-
-/* Single elements whose values kernels read as they lie, few enough for the stack. It
- * spares the tiny calls that loops are full of a third of their time. */
-static bool
-is_short(const ps_scatter_call *call)
-{
-    const ps_address *const address = &call->address;
-    const ps_values *const values = &call->values;
-    return address->n <= PS_FEW_ENTRIES && address->ndim <= 1 && call->rows.ndim == 0 &&
-           call->traits.applied < PS_NUM_REDUCTIONS && !call->traits.needs_stage &&
-           !call->traits.needs_prefill && call->target.dtype < PS_NUM_DTYPES &&
-           call->target.dtype != PS_b1 && values->dtype == call->target.dtype &&
-           !values->swapped && values->aligned && values->offset == NULL &&
-           values->weights == NULL;
-}
-
-/* May the whole call be one list that a single piece makes before it writes? Then the
- * list is the check: ps_choose does not cut such a call, and its block is all of it.
- * Those that a test forces to be cut, and plans, whose rows are in bounds, are not for
- * that. */
-static bool
-is_one_list(const ps_scatter_call *call, int64_t row_count)
-{
-    int64_t nbytes;
-    return call->address.n <= PS_BLOCK && call->address.plan == NULL &&
-           ps_forced_choice() == PS_ALGORITHM_automatic &&
-           !call->traits.needs_prefill && !call->traits.needs_stage &&
-           ps_multiply(row_count, call->target.itemsize, &nbytes) &&
-           nbytes <= ONE_LIST_BYTES &&
-           call->address.n * (nbytes + 16) <= ONE_LIST_BYTES;
-}
-
-enum ps_way
-ps_choose_way(const ps_scatter_call *call, int64_t row_count)
-{
-    if (is_short(call)) {
-        return PS_WAY_SHORT;
-    }
-    if (call->address.n == 0 || row_count == 0 || call->target.itemsize == 0) {
-        return PS_WAY_NONE;
-    }
-    if (call->target.is_private) {
-        return PS_WAY_PRIVATE;
-    }
-    return is_one_list(call, row_count) ? PS_WAY_LIST : PS_WAY_CHECKED;
-}
-
-/* ---- a look at the index ---- */
-
-/* What a look at the index showed. */
-typedef struct {
-    int64_t n;
-    int64_t offset[SAMPLE];
-    int64_t repeats; /* neighbours that are equal */
-    /* By `summarise`, which puts the offsets in ascending order: */
-    int64_t hottest; /* samples that share the most frequent offset */
-} sample;
-
-static int
-compare_offsets(const void *a, const void *b)
-{
-    const int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-    return (left > right) - (left < right);
-}
-
-static void
-summarise(sample *seen)
-{
-    qsort(seen->offset, (size_t)seen->n, sizeof(int64_t), compare_offsets);
-    int64_t run = 1;
-    seen->hottest = 1;
-    for (int64_t i = 1; i < seen->n; i++) {
-        run = seen->offset[i] == seen->offset[i - 1] ? run + 1 : 1;
-        seen->hottest = ps_max(seen->hottest, run);
-    }
-}
-
-/* Look at stretches of the index; false when there is nothing to see or an index is
- * bad. */
-static bool
-look(const ps_address *address, sample *seen)
-{
-    ps_list_room room;
-    enum {
-        N_STRETCHES = SAMPLE / STRETCH
-    };
-    seen->n = 0;
-    seen->repeats = 0;
-    if (!ps_list_room_open(&room, STRETCH)) {
-        return false;
-    }
-    bool is_good = true;
-    for (int64_t k = 0; k < N_STRETCHES && is_good; k++) {
-        const int64_t first = (address->n - STRETCH) / (N_STRETCHES - 1) * k;
-        ps_list list;
-        is_good = ps_address_list(address, first, STRETCH, &room, &list).code == PS_OK;
-        for (int64_t i = 0; is_good && i < list.n; i++) {
-            seen->repeats += i > 0 && list.offset[i] == list.offset[i - 1];
-            seen->offset[seen->n++] = list.offset[i];
-        }
-    }
-    ps_list_room_close(&room);
-    return is_good && seen->n > 0;
 }
 
 /* Bytes from the lowest to the highest element that the index can name. */
@@ -243,7 +107,7 @@ choose_straight(const ps_ready_call *ready, ps_choice *choice)
 /* Owners by quantiles of the sample, so that each has about the same number of pairs.
  */
 static void
-choose_owners(const ps_ready_call *ready, const sample *seen, int threads,
+choose_owners(const ps_ready_call *ready, const ps_sample *seen, int threads,
               ps_choice *choice)
 {
     choice->algorithm = PS_ALGORITHM_owners;
@@ -440,7 +304,7 @@ static void
 choose_forced(const ps_ready_call *ready, enum ps_algorithm forced, int threads,
               ps_choice *choice)
 {
-    sample seen;
+    ps_sample seen;
     switch (forced) {
         case PS_ALGORITHM_runs:
             choice->manner.uses_runs = true;
@@ -451,8 +315,8 @@ choose_forced(const ps_ready_call *ready, enum ps_algorithm forced, int threads,
             }
             return;
         case PS_ALGORITHM_owners:
-            if (ready->call->address.n >= STRETCH &&
-                look(&ready->call->address, &seen)) {
+            if (ready->call->address.n >= PS_SAMPLE_FROM &&
+                ps_look(&ready->call->address, &seen)) {
                 choose_owners(ready, &seen, threads, choice);
             }
             return;
@@ -476,11 +340,11 @@ choose_forced(const ps_ready_call *ready, enum ps_algorithm forced, int threads,
  * / 15; of 128: 29 / 29 / 22; 20,000 rows of 64: 12 / 14 / 14. One core's stream of
  * short rows, or into a cached target, is what memory gives. */
 static void
-choose_for_rows(const ps_ready_call *ready, sample *seen, int64_t span, int threads,
+choose_for_rows(const ps_ready_call *ready, ps_sample *seen, int64_t span, int threads,
                 ps_choice *choice)
 {
     const int64_t row_nbytes = ready->split.width * ready->itemsize;
-    summarise(seen);
+    ps_summarise(seen);
     const bool is_hot = seen->hottest * 2 > seen->n;
     if (row_nbytes >= WIDE_ROW * threads && (is_hot || span <= CACHED_BYTES)) {
         choose_columns(ready, threads, choice);
@@ -500,15 +364,15 @@ choose_for_rows(const ps_ready_call *ready, sample *seen, int64_t span, int thre
  * partition: 1e6 float64 into 1e3: 0.40 / 0.68 / 2; into 1e6: 1.05 / 1.06 / 2.1, but
  * 1.2 / 3.3 / 3 beside a busy neighbour; 1e7 float64 into 1e7: 4.6 / 5.1 / 3.7. */
 static void
-choose_for_elements(const ps_ready_call *ready, sample *seen, int64_t span, int threads,
-                    ps_choice *choice)
+choose_for_elements(const ps_ready_call *ready, ps_sample *seen, int64_t span,
+                    int threads, ps_choice *choice)
 {
     const int64_t n = ready->call->address.n;
     const bool is_dense = n >= span / ready->itemsize / 4;
     if (span <= CACHED_BYTES) {
         return;
     }
-    summarise(seen);
+    ps_summarise(seen);
     if (is_dense && n >= PARTITION_FROM && can_partition(ready) &&
         !choice->manner.uses_runs) {
         choose_partition(ready, choice);
@@ -533,15 +397,20 @@ is_checked_pass(const ps_ready_call *ready, enum ps_way way)
            ps_address_is_plain(&call->address, ready->itemsize);
 }
 
-/* Pairs ahead at which rows of a target of `span` bytes are asked for. */
+/* Pairs ahead at which rows or elements of a target of `span` bytes are asked for. */
 static int64_t
 look_ahead(const ps_ready_call *ready, int64_t span)
 {
     if (ready->call->op == PS_set && ready->split.width == 1) {
         return span > SET_NEAR_BYTES ? SET_AHEAD : 0;
     }
-    const bool is_short_row = ready->split.width * ready->itemsize <= SHORT_ROW;
-    return span <= NEAR_BYTES ? 0 : is_short_row ? SHORT_AHEAD : AHEAD;
+    if (span <= NEAR_BYTES) {
+        return 0;
+    }
+    if (ready->split.width == 1) {
+        return span <= 4 * NEAR_BYTES ? ELEMENT_AHEAD : ELEMENT_FAR_AHEAD;
+    }
+    return ready->split.width * ready->itemsize <= SHORT_ROW ? SHORT_AHEAD : AHEAD;
 }
 
 /* Sizes first: many calls are not worth a look at their index. */
@@ -553,7 +422,7 @@ choose_by_sizes(const ps_ready_call *ready, int64_t span, ps_choice *choice)
     const int64_t row_nbytes = ready->split.width * ready->itemsize;
     const int64_t moved = address->n * ready->split.outer_count * (16 + row_nbytes);
     const bool is_parallel = threads > 1 && moved >= PARALLEL_BYTES;
-    sample seen;
+    ps_sample seen;
     if (address->plan != NULL &&
         choose_for_plan(ready, span, is_parallel ? threads : 1, choice)) {
         return;
@@ -565,10 +434,14 @@ choose_by_sizes(const ps_ready_call *ready, int64_t span, ps_choice *choice)
     if (is_parallel && choose_ranges(ready, threads, choice)) {
         return;
     }
-    if (address->n < LOOK_FROM || !look(address, &seen)) {
+    if (address->n < LOOK_FROM || !ps_look(address, &seen)) {
         return;
     }
     choice->manner.uses_runs = seen.repeats * 4 > seen.n * 3;
+    if (ready->split.width == 1 && ready->call->op != PS_set &&
+        seen.near * 2 > seen.n) {
+        choice->manner.ahead = 0;
+    }
     if (is_parallel && ready->split.width > 1) {
         choose_for_rows(ready, &seen, span, threads, choice);
     }

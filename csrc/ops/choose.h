@@ -12,14 +12,20 @@ ps_traits ps_traits_of(const ps_scatter_call *call);
 /* The way of a call whose traits have been found and whose entry axes are merged. */
 enum ps_way {
     PS_WAY_NONE,    /* nothing moves: the index alone is checked */
-    PS_WAY_SHORT,   /* a handful of elements: a list on the stack, one kernel call */
+    PS_WAY_SHORT,   /* few elements: one kernel call, at most a list on the stack */
     PS_WAY_LIST,    /* one list of the whole index, complete before it is applied */
+    PS_WAY_COPIED,  /* as PRIVATE, on a copy of the target, and what changed is written
+                     */
     PS_WAY_PRIVATE, /* indices are checked as they are used: nobody sees the target */
     PS_WAY_CHECKED  /* every index is checked before the first is used */
 };
 
 /* row_count: elements of a row. */
 enum ps_way ps_choose_way(const ps_scatter_call *call, int64_t row_count);
+
+/* Does every element of a target whose address is plain meet so many values that to
+ * look at the target costs little? */
+bool ps_meets_many(const ps_scatter_call *call);
 
 /* Threads of one call at most. */
 enum {

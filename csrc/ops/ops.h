@@ -102,12 +102,20 @@ typedef struct {
     bool swapped;
     bool aligned;
     bool is_private; /* nobody sees it before the call has succeeded */
+    bool is_plain;   /* private, of floats, and seen to hold no -0.0 */
 } ps_target;
 
 /* A stretch of the bytes of an item. */
 typedef struct {
     int64_t first, n;
 } ps_span;
+
+/* Is op a minimum or maximum, of which floats know a rule for zeros and one for NaN? */
+static inline bool
+ps_is_extreme(enum ps_op op)
+{
+    return op >= PS_min && op <= PS_fmax;
+}
 
 /* Does the op move items as they are, in whatever type? "first" is "set" walked
  * backwards. */
@@ -458,7 +466,7 @@ bool ps_may_self_overlap(int ndim, const int64_t *shape, const int64_t *strides,
 /* The algorithms by which tests force a choice; AUTO is the decision function's. */
 #define PS_FOR_EACH_ALGORITHM(X) \
     X(automatic)                 \
-    X(straight) X(runs) X(owners) X(partition) X(columns) X(staged) X(grouped)
+    X(straight) X(runs) X(owners) X(partition) X(columns) X(staged) X(grouped) X(copied)
 #define PS_ENUM_ALGORITHM(name) PS_ALGORITHM_##name,
 enum ps_algorithm {
     PS_FOR_EACH_ALGORITHM(PS_ENUM_ALGORITHM) PS_NUM_ALGORITHMS

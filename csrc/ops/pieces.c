@@ -109,9 +109,17 @@ part_width(const ps_ready_call *ready, const ps_piece *piece)
     return ps_min(piece->width, ps_max(1, most));
 }
 
-/* A block has PS_BLOCK entries, or fewer where packing them would fill more than a
- * second-level cache, or where their rows are what is moved between two looks at
- * signals; at least one. */
+/* Entries that are grouped, or taken as they come, need none. */
+static bool
+needs_lists(const ps_ready_call *ready, const ps_piece *piece)
+{
+    return !ready->manner.is_grouped &&
+           (!ready->manner.is_checked_pass || piece->filters);
+}
+
+/* A block that needs lists has PS_BLOCK entries, others have all, or fewer where
+ * packing them would fill more than a second-level cache, or where their rows are what
+ * is moved between two looks at signals; at least one. */
 static int64_t
 block_entries(const ps_ready_call *ready, const ps_piece *piece, int64_t packed_nbytes)
 {
@@ -120,12 +128,12 @@ block_entries(const ps_ready_call *ready, const ps_piece *piece, int64_t packed_
     if (ready->manner.is_one_list) {
         return n;
     }
-    /* Grouped entries need no lists. */
-    int64_t capacity = ready->manner.is_grouped ? n : ps_min(n, PS_BLOCK);
+    int64_t capacity = needs_lists(ready, piece) ? ps_min(n, PS_BLOCK) : n;
     if (packed_nbytes > 0) {
         capacity = ps_min(capacity, PACK_BYTES / packed_nbytes);
     }
-    return ps_max(1, ps_min(capacity, PS_LISTEN_BYTES / ps_max(row_nbytes, 1)));
+    return ps_max(1,
+                  ps_min(capacity, PS_LISTEN_BYTES / ps_max(row_nbytes, LEAST_BYTES)));
 }
 
 /* Lists for as many entries as a block has, and packed values for as many. Opened by
@@ -143,7 +151,7 @@ ps_open_piece_room(const ps_ready_call *ready, const ps_piece *piece,
     room->packed = NULL;
     room->done = room->unheard = 0;
     room->owned.block = NULL;
-    if (!ps_list_room_open(&room->lists, ready->manner.is_grouped ? 0 : capacity) ||
+    if (!ps_list_room_open(&room->lists, needs_lists(ready, piece) ? capacity : 0) ||
         (piece->filters && !ps_list_room_open(&room->owned, capacity))) {
         return false;
     }
@@ -235,39 +243,46 @@ apply_block(const block *at, const ps_list *list)
     return PS_SUCCESS;
 }
 
-/* target[index[e]] = target[index[e]] op values[e] for n entries from `first` on, each
- * index read once and checked in a register; no list is made. ps_choose has seen that
- * the address is plain. An index out of bounds ends the block before it is used:
- * PS_INDEX_BAD, with entries before it applied, which only a private target, or an
- * index that another thread has rewritten, ever shows. */
+/* Each index is read once and checked in a register; no list is made. Moves have a
+ * kernel for each item size, reductions one for each type, and one that keeps the
+ * running value where an index repeats. */
+bool
+ps_apply_entries(const ps_scatter_call *call, const ps_manner *manner, int64_t first,
+                 const char *values, int64_t value_stride, int64_t n)
+{
+    const ps_kernel_table *const kernels = ps_kernels();
+    const ps_index *const index = &call->address.index[0];
+    const ps_entries entries = {
+            .is_wide = index->type == PS_INDEX_i64,
+            .target = call->target.data,
+            .size = index->size,
+            .counted = ps_counted_size(&call->address, 0),
+            .index = index->data + first * ps_index_itemsize(index->type),
+            .values = values,
+            .value_stride = value_stride,
+            .n = n,
+            .ahead = manner->ahead,
+            .is_plain = call->target.is_plain};
+    if (call->op == PS_set) {
+        return kernels->set_checked[ps_size_of(call->target.itemsize)](&entries) == n;
+    }
+    return (manner->uses_runs
+                    ? kernels->scatter_runs_checked
+                    : kernels->scatter_checked)[call->traits.applied]
+                                               [call->traits.type](&entries) == n;
+}
+
+/* n entries from `first` on as they come. An index out of bounds ends the block before
+ * it is used: PS_INDEX_BAD, with entries before it applied, which only a private
+ * target, or an index that another thread has rewritten, ever shows. */
 static ps_status
 run_checked_block(const ps_ready_call *ready, int64_t first, int64_t n, char *packed)
 {
-    const ps_scatter_call *const call = ready->call;
-    const ps_kernel_table *const kernels = ps_kernels();
-    const ps_index *const index = &call->address.index[0];
-    const bool is_wide = index->type == PS_INDEX_i64;
     const char *const values = ps_block_values(&ready->values, first, n, 0, packed);
-    const char *const from = index->data + first * ps_index_itemsize(index->type);
-    const int64_t stride = ready->values.stride;
-    int64_t done;
-    if (call->op == PS_set) {
-        done = kernels->set_checked[ps_size_of(ready->itemsize)](
-                is_wide, call->target.data, index->size, from, values, stride, n,
-                ready->manner.ahead);
-    }
-    else {
-        done = (ready->manner.uses_runs
-                        ? kernels->scatter_runs_checked
-                        : kernels->scatter_checked)[call->traits.applied]
-                                                   [call->traits.type](
-                                                           is_wide, call->target.data,
-                                                           index->size,
-                                                           ps_counted_size(
-                                                                   &call->address, 0),
-                                                           from, values, stride, n);
-    }
-    return done == n ? PS_SUCCESS : ps_fail(PS_INDEX_BAD);
+    return ps_apply_entries(ready->call, &ready->manner, first, values,
+                            ready->values.stride, n)
+                   ? PS_SUCCESS
+                   : ps_fail(PS_INDEX_BAD);
 }
 
 /* Groups of a reduction that has no kernel for them: lists in the order of the plan. A

@@ -47,6 +47,13 @@ ps_piece ps_whole_piece(const ps_ready_call *ready);
 void ps_apply_list(const ps_ready_call *ready, char *target, const ps_list *list,
                    const char *values, int64_t value_stride, int64_t width);
 
+/* target[index[e]] = target[index[e]] op values[e - first] for n entries from `first`
+ * on, straight from the index of an address that is plain. False: one is out of bounds,
+ * before which all have been applied. */
+bool ps_apply_entries(const ps_scatter_call *call, const ps_manner *manner,
+                      int64_t first, const char *values, int64_t value_stride,
+                      int64_t n);
+
 /* Work memory of a piece, opened before any piece of the call writes, so that a lack of
  * memory leaves the target alone. */
 typedef struct {

@@ -5,6 +5,7 @@
  *            fits into one list, which is complete before it is applied
  *   prefill  destinations whose old value takes no part get the op's identity
  *   stage    wide accumulators, means and strange targets work in rows of their own
+ *   copied   small targets that meet many values: what has changed is written back
  *   direct   everything else: choose.c splits the work into pieces, one for a thread
  *
  * Order: an element meets its values in C order of the index, from left to right, on
@@ -17,6 +18,7 @@
 
 #include "base/scratch.h"
 #include "base/sizes.h"
+#include "ops/copied.h"
 #include "ops/direct.h"
 #include "ops/identity.h"
 #include "ops/run.h"
@@ -102,7 +104,7 @@ run_steps(ps_scatter_call *call, enum ps_way way, ps_run *run)
 /* target[offset[i]] = target[offset[i]] op values[i]: one list on the stack, one
  * kernel call. The list is complete, and so checked, before it is applied. */
 static ps_status
-run_short(const ps_scatter_call *call)
+run_few(const ps_scatter_call *call)
 {
     const ps_address *const address = &call->address;
     const int64_t stride = ps_inner_stride(address->ndim, call->values.entry_strides);
@@ -113,6 +115,27 @@ run_short(const ps_scatter_call *call)
     ps_kernels()->scatter[call->op][call->target.dtype](call->target.data, &list,
                                                         call->values.data, stride);
     return PS_SUCCESS;
+}
+
+/* Few entries, or a short index that a kernel reads as it lies: then one scan and one
+ * kernel call; what the scan stops at, ps_address_check tells. */
+static ps_status
+run_short(const ps_scatter_call *call, ps_run *run)
+{
+    const ps_address *const address = &call->address;
+    const ps_index *const index = &address->index[0];
+    if (address->n <= PS_FEW_ENTRIES) {
+        return run_few(call);
+    }
+    if (ps_kernels()->scan[index->type](index->data, address->n, index->strides[0],
+                                        index->size) >= 0) {
+        return ps_address_find_bad(address, run);
+    }
+    const ps_manner manner = {.uses_runs = false};
+    return ps_apply_entries(call, &manner, 0, call->values.data,
+                            call->values.entry_strides[0], address->n)
+                   ? PS_SUCCESS
+                   : ps_fail(PS_INDEX_CHANGED);
 }
 
 /* The way decides who checks the index (choose.h). A pass that finds a bad one
@@ -130,7 +153,7 @@ ps_scatter(void *argument, ps_run *run)
     }
     const enum ps_way way = ps_choose_way(call, row_count);
     if (way == PS_WAY_SHORT) {
-        return run_short(call);
+        return run_short(call, run);
     }
     if (way == PS_WAY_NONE || way == PS_WAY_CHECKED) {
         const ps_status checked = ps_address_check(&call->address, run);
@@ -142,7 +165,11 @@ ps_scatter(void *argument, ps_run *run)
         /* bytes move as they are */
         call->target.swapped = call->values.swapped = false;
     }
-    const ps_status status = run_steps(call, way, run);
+    if (way == PS_WAY_PRIVATE && ps_is_extreme(call->op) && ps_meets_many(call)) {
+        ps_look_for_minus(call);
+    }
+    const ps_status status =
+            way == PS_WAY_COPIED ? ps_run_copied(call, run) : run_steps(call, way, run);
     if (status.code != PS_INDEX_BAD) {
         return status;
     }
