@@ -264,6 +264,27 @@ def scatter_where(
     casting: Casting = "same_kind",
     out: np.ndarray | None = None,
 ) -> np.ndarray: ...
+def segment_cumsum(
+    values: ArrayLike, ids: ArrayLike | Plan | None = None, **options: Any
+) -> np.ndarray: ...
+def segment_expand(
+    g: ArrayLike,
+    ids: ArrayLike | Plan | None = None,
+    *,
+    offsets: ArrayLike | None = None,
+    lengths: ArrayLike | None = None,
+    axis: SupportsIndex = 0,
+) -> np.ndarray: ...
+def segment_log_softmax(
+    values: ArrayLike,
+    ids: ArrayLike | Plan | None = None,
+    num_segments: SupportsIndex | None = None,
+    *,
+    offsets: ArrayLike | None = None,
+    lengths: ArrayLike | None = None,
+    axis: SupportsIndex | None = ...,
+    batch_dims: SupportsIndex = 0,
+) -> np.ndarray: ...
 def segment_max(
     values: ArrayLike,
     ids: ArrayLike | Plan | None = None,
@@ -316,6 +337,28 @@ def segment_reduce(
     compensated: bool = False,
     out: np.ndarray | tuple[np.ndarray, ...] | None = None,
 ) -> Any: ...
+def segment_scan(
+    values: ArrayLike,
+    ids: ArrayLike | Plan | None = None,
+    *,
+    offsets: ArrayLike | None = None,
+    lengths: ArrayLike | None = None,
+    axis: SupportsIndex | None = 0,
+    op: Any = "add",
+    exclusive: bool = False,
+    reverse: bool = False,
+    dtype: DTypeLike | None = None,
+) -> np.ndarray: ...
+def segment_softmax(
+    values: ArrayLike,
+    ids: ArrayLike | Plan | None = None,
+    num_segments: SupportsIndex | None = None,
+    *,
+    offsets: ArrayLike | None = None,
+    lengths: ArrayLike | None = None,
+    axis: SupportsIndex | None = ...,
+    batch_dims: SupportsIndex = 0,
+) -> np.ndarray: ...
 def segment_sum(
     values: ArrayLike,
     ids: ArrayLike | Plan | None = None,
@@ -386,73 +429,7 @@ def as_plain(array: ArrayLike, name: str, /) -> np.ndarray: ...
 def require_cast(
     what: str, dtype: np.dtype, target: np.dtype, casting: Casting, /
 ) -> None: ...
-def fold_ids(
-    out: np.ndarray,
-    ids: ArrayLike | Plan,
-    values: ArrayLike,
-    op: Op,
-    where: ArrayLike | None,
-    mode: Mode,
-    include_self: bool,
-    compensated: bool,
-    /,
-) -> None: ...
-def fold_ranges(
-    values: np.ndarray,
-    starts: np.ndarray,
-    stops: np.ndarray,
-    op: Op,
-    dtype: DTypeLike,
-    gather: np.ndarray | None,
-    weights: np.ndarray | None,
-    /,
-) -> np.ndarray | None: ...
-def find_extremes(
-    values: np.ndarray, ids: np.ndarray, size: int, op: Op, /
-) -> np.ndarray | None: ...
-def sum_deviations(
-    values: np.ndarray, ids: np.ndarray, centre: np.ndarray, /
-) -> np.ndarray: ...
-def softmax(
-    form: Literal["softmax", "log_softmax", "logsumexp"],
-    values: np.ndarray,
-    axis: int,
-    ids: np.ndarray | None,
-    size: int,
-    starts: np.ndarray | None,
-    stops: np.ndarray | None,
-    gather: np.ndarray | None,
-    accumulator: DTypeLike,
-    dtype: DTypeLike,
-    initial: float | None,
-    /,
-) -> np.ndarray | None: ...
 def elementary(name: Literal["exp", "log"], values: np.ndarray, /) -> np.ndarray: ...
-def segment_scan(
-    values: np.ndarray,
-    ids: np.ndarray | None,
-    offsets: np.ndarray | None,
-    op: Op,
-    exclusive: bool,
-    reverse: bool,
-    dtype: np.dtype[Any],
-    accumulator: np.dtype[Any],
-    /,
-) -> np.ndarray | None: ...
-def segment_quantile(
-    values: np.ndarray,
-    ids: np.ndarray | None,
-    starts: np.ndarray | None,
-    stops: np.ndarray | None,
-    size: int,
-    gather: np.ndarray | None,
-    named: np.ndarray | None,
-    where: np.ndarray | None,
-    mode: Mode,
-    dtype: np.dtype[Any],
-    levels: np.ndarray | None,
-    /,
-) -> np.ndarray | None: ...
 def plan_index(plan: Plan, /) -> np.ndarray: ...
 def plan_has_negative(plan: Plan, /) -> bool: ...
 def load_plan(

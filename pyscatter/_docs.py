@@ -253,10 +253,3 @@ def document(function, signature, text):
     _core.set_docstring(
         function, f"{function.__name__}{signature}\n--\n\n{complete(text)}\n"
     )
-
-
-def documented(function):
-    """Decorate a Python function whose docstring has parts as in `filled`."""
-    if function.__doc__ is not None:  # there are none under -OO
-        function.__doc__ = filled(function.__doc__)
-    return function

@@ -197,3 +197,68 @@ def truth_of(a):
     truth = np.zeros(a.shape, bool)
     truth.reshape(-1)[np.flatnonzero(a.copy())] = True
     return truth
+
+
+# --- segments -------------------------------------------------------------------------
+
+
+# What a call of segment_reduce says, one thing after the other.
+def reduce_foreign(values, op, dtype, initial, fill_value, options):
+    """Move the first or last of values that kernels do not know, or into such a dtype.
+
+    The numbers of elements are reduced in their place. Returns (results, places,
+    counts), each None where it is not asked for.
+    """
+    numbers = np.arange(values.size, dtype=float).reshape(values.shape)
+    if options.get("skipna") and values.dtype.kind in "fcmM":
+        numbers[values != values] = np.nan
+    found = _core.segment_reduce(numbers, op=op, fill_value=-1.0, **options)
+    parts = list(found) if isinstance(found, tuple) else [found]
+    chosen = parts.pop(0).astype(np.intp)
+    places = parts.pop(0) if options.get("return_arg") else None
+    result = np.zeros(chosen.shape, values.dtype.newbyteorder("="))
+    if initial is not None:
+        result[...] = _scalar(initial, result.dtype, "initial")
+    elif result.dtype.kind in "fcmM":
+        result[...] = np.array("NaT" if result.dtype.kind in "mM" else np.nan)
+    some = chosen >= 0
+    result[some] = values.reshape(-1)[chosen[some]]
+    result = result.astype(dtype, copy=False)
+    if fill_value is not None:
+        result[~some] = _scalar(fill_value, result.dtype, "fill_value")
+    return result, places, parts[0] if parts else None
+
+
+def _scalar(value, dtype, name):
+    """Return an element of `dtype`, by the rules of values."""
+    if np.ndim(value):
+        raise ValueError(f"{name} has shape {np.shape(value)}; expected a scalar")
+    result = np.zeros((), dtype)
+    return _core.scatter_where(result, True, value, out=result)
+
+
+@np.errstate(all="ignore")
+def weighed(values, weights):
+    """Return products, each rounded, in the dtype of the weights.
+
+    NumPy's product of complex numbers is fused on some CPUs, and has other bits there.
+    """
+    products = values.astype(weights.dtype, order="C")
+    if weights.dtype.kind != "c":
+        return products * weights
+    weights = np.broadcast_to(weights, products.shape)
+    return _core.scatter_where(products, True, weights, op="mul", out=products)
+
+
+@np.errstate(all="ignore")
+def divided(sums, weights, counts):
+    """Divide weighted sums by the weights in their place; NaN where nothing came."""
+    sums /= weights
+    np.copyto(sums, np.nan, where=counts == 0)
+
+
+@np.errstate(all="ignore")
+def squared(values, centre):
+    """Return |values - centre|^2, in the dtype of the centre."""
+    apart = values.astype(centre.dtype) - centre
+    return apart.real**2 + apart.imag**2 if apart.dtype.kind == "c" else apart * apart

@@ -3,22 +3,23 @@
 The results have the shape of the values, or of the ids, and not that of the segments.
 """
 
-from pyscatter import _segment_scan, _segment_softmax
-from pyscatter._docs import documented
-from pyscatter._segments import Address
+from pyscatter._core import (
+    segment_cumsum,
+    segment_expand,
+    segment_log_softmax,
+    segment_scan,
+    segment_softmax,
+)
+from pyscatter._docs import document
 
+WITH_SIZE = (
+    "(values, ids=None, num_segments=None, *, offsets=None, lengths=None, axis=..., "
+    "batch_dims=0)"
+)
 
-@documented
-def segment_softmax(
-    values,
-    ids=None,
-    num_segments=None,
-    *,
-    offsets=None,
-    lengths=None,
-    axis=...,
-    batch_dims=0,
-):
+document(
+    segment_softmax,
+    WITH_SIZE,
     """
     Divide exp(x) by its sum over the segment, for each entry.
 
@@ -35,24 +36,12 @@ def segment_softmax(
     >>> import pyscatter as ps
     >>> ps.segment_softmax(np.log([1.0, 5.0, 3.0]), [0, 1, 0])
     array([0.25, 1.  , 0.75])
-    """
-    address = Address(
-        *(ids, num_segments, offsets, None, None, lengths, None, axis, batch_dims)
-    )
-    return _segment_softmax.softmax(values, address, is_log=False)
+    """,
+)
 
-
-@documented
-def segment_log_softmax(
-    values,
-    ids=None,
-    num_segments=None,
-    *,
-    offsets=None,
-    lengths=None,
-    axis=...,
-    batch_dims=0,
-):
+document(
+    segment_log_softmax,
+    WITH_SIZE,
     """
     Subtract from each entry log(sum(exp(x))) of its segment.
 
@@ -69,26 +58,13 @@ def segment_log_softmax(
     >>> import pyscatter as ps
     >>> np.exp(ps.segment_log_softmax(np.log([1.0, 5.0, 3.0]), offsets=[0, 2, 3]))
     array([0.16666667, 0.83333333, 1.        ])
-    """
-    address = Address(
-        *(ids, num_segments, offsets, None, None, lengths, None, axis, batch_dims)
-    )
-    return _segment_softmax.softmax(values, address, is_log=True)
+    """,
+)
 
-
-@documented
-def segment_scan(
-    values,
-    ids=None,
-    *,
-    offsets=None,
-    lengths=None,
-    axis=0,
-    op="add",
-    exclusive=False,
-    reverse=False,
-    dtype=None,
-):
+document(
+    segment_scan,
+    "(values, ids=None, *, offsets=None, lengths=None, axis=0, op='add', "
+    "exclusive=False, reverse=False, dtype=None)",
     """
     Give each entry what its segment has come to: the running form of a reduction.
 
@@ -142,13 +118,12 @@ def segment_scan(
     array([ 1,  2,  5, 10])
     >>> ps.segment_scan([3, 1, 2], lengths=[2, 1], op="max", reverse=True)
     array([3, 1, 2])
-    """
-    address = Address(ids=ids, offsets=offsets, lengths=lengths, axis=axis)
-    return _segment_scan.scan(values, address, (op, exclusive, reverse, dtype))
+    """,
+)
 
-
-@documented
-def segment_cumsum(values, ids=None, **options):
+document(
+    segment_cumsum,
+    "(values, ids=None, **options)",
     """
     Give each entry the sum of its segment up to there.
 
@@ -184,12 +159,12 @@ def segment_cumsum(values, ids=None, **options):
     >>> import pyscatter as ps
     >>> ps.segment_cumsum([1.0, 2.0, 4.0], [7, 1, 7])
     array([1., 2., 5.])
-    """
-    return segment_scan(values, ids, op="add", **options)
+    """,
+)
 
-
-@documented
-def segment_expand(g, ids=None, *, offsets=None, lengths=None, axis=0):
+document(
+    segment_expand,
+    "(g, ids=None, *, offsets=None, lengths=None, axis=0)",
     """
     Give each entry the value of its segment: the way back from a reduction.
 
@@ -231,5 +206,5 @@ def segment_expand(g, ids=None, *, offsets=None, lengths=None, axis=0):
     >>> x, ids = np.array([1.0, 3.0, 5.0]), [0, 1, 0]
     >>> x - ps.segment_expand(ps.segment_mean(x, ids), ids)
     array([-2.,  0.,  2.])
-    """
-    return _segment_scan.expand(g, ids, offsets, lengths, axis)
+    """,
+)

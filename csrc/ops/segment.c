@@ -18,6 +18,7 @@
 #include "kernels/kernels.h"
 #include "ops/identity.h"
 #include "ops/ops.h"
+#include "ops/products.h"
 #include "ops/run.h"
 #include "ops/values.h"
 
@@ -499,6 +500,10 @@ ps_segment(void *argument, ps_run *run)
     int64_t nbytes;
     if (call->n_segments == 0) {
         return PS_SUCCESS;
+    }
+    if (call->op == PS_mul && call->mask != NULL &&
+        ps_dtype_kind[call->type] == PS_KIND_COMPLEX) {
+        return ps_multiply_some(call, run);
     }
     ready.capacity = choose_capacity(&ready);
     if (!ps_multiply(ready.raw_nbytes, call->n_entries, &nbytes) ||

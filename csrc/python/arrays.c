@@ -510,3 +510,28 @@ ps_index_type_of(PyArrayObject *array)
             return is_signed ? PS_INDEX_i64 : PS_INDEX_u64;
     }
 }
+
+PyArrayObject *
+ps_cast_quietly(ps_state *state, PyArrayObject *array, PyArray_Descr *descr)
+{
+    const enum ps_dtype from = ps_dtype_of(state, PyArray_DESCR(array));
+    const enum ps_dtype to = ps_dtype_of(state, descr);
+    Py_INCREF(descr);
+    if (from == PS_raw || to == PS_raw || from == to || !ps_can_convert(from, to)) {
+        return ps_cast_of(array, descr);
+    }
+    PyArrayObject *const plain = ps_contiguous(array);
+    if (plain == NULL) {
+        Py_DECREF(descr);
+        return NULL;
+    }
+    PyArrayObject *const cast = (PyArrayObject *)PyArray_Empty(
+            PyArray_NDIM(plain), PyArray_DIMS(plain), descr, 0);
+    if (cast != NULL) {
+        const int64_t size = PyArray_ITEMSIZE(plain);
+        ps_convert(to, PyArray_BYTES(cast), from, size, false, PyArray_BYTES(plain),
+                   size, PyArray_SIZE(plain));
+    }
+    Py_DECREF((PyObject *)plain);
+    return cast;
+}

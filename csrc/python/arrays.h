@@ -115,6 +115,11 @@ int ps_index_type_of(PyArrayObject *array);
 int ps_casts_silently(ps_state *state, PyArrayObject *array, PyArray_Descr *descr,
                       enum ps_dtype dtype);
 
+/* The same values in native `descr` side by side, by kernels, which say nothing of what
+ * overflows, or by NumPy where these have no such cast. A new reference, or NULL. */
+PyArrayObject *ps_cast_quietly(ps_state *state, PyArrayObject *array,
+                               PyArray_Descr *descr);
+
 static inline bool
 ps_is_swapped(PyArrayObject *array)
 {

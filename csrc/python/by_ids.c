@@ -14,6 +14,7 @@
 #include "ops/values.h"
 #include "python/arrays.h"
 #include "python/copies.h"
+#include "python/py_gather.h"
 #include "python/py_scatter.h"
 #include "python/visits.h"
 
@@ -69,6 +70,15 @@ ps_new_filled(const ps_reduce *work, bool has_rows, PyArray_Descr *descr,
         done += ps_min(n, 1 << 14);
     }
     return array;
+}
+
+PyArrayObject *
+ps_new_result(const ps_reduce *work, PyArray_Descr *descr)
+{
+    npy_intp shape[PS_MAX_DIMS + 1];
+    const int ndim = ps_result_shape(work, true, shape);
+    Py_INCREF(descr);
+    return (PyArrayObject *)PyArray_Empty(ndim, shape, descr, 0);
 }
 
 /* A view of an array with axes of our own. */
@@ -165,14 +175,41 @@ fold_ids(const ps_reduce *work, PyArrayObject *target, int axis, bool is_fine,
     return status;
 }
 
-/* The values themselves. */
-int
-ps_fold_values(ps_reduce *work)
+/* One weight for each element of the values, where these are chosen one by one; a new
+ * reference. */
+static PyArrayObject *
+weights_of_elements(const ps_reduce *work)
+{
+    npy_intp shape[PS_MAX_DIMS];
+    const int ndim = PyArray_NDIM(work->values);
+    for (int i = 0; i < ndim; i++) {
+        const bool is_entry = i < work->batch_dims || i == work->axis;
+        shape[i] = is_entry ? PyArray_DIM(work->values, i) : 1;
+    }
+    PyArray_Dims dims = {shape, ndim};
+    PyArray_Descr *const descr = PyArray_DESCR(work->weights);
+    PyArrayObject *const view =
+            (PyArrayObject *)PyArray_Newshape(work->weights, &dims, NPY_CORDER);
+    Py_INCREF(descr);
+    PyArrayObject *whole =
+            (PyArrayObject *)PyArray_Empty(ndim, PyArray_DIMS(work->values), descr, 0);
+    if (view == NULL || whole == NULL || PyArray_CopyInto(whole, view) < 0) {
+        Py_CLEAR(whole);
+    }
+    Py_XDECREF((PyObject *)view);
+    return whole;
+}
+
+/* The values themselves, and weights beside them or NULL. */
+static int
+fold_rows(ps_reduce *work, PyArrayObject *weights)
 {
     const enum ps_op op = work->reduction->fold;
     const bool is_time = work->types.sum_type == PS_t64;
-    PyArrayObject *const entries = work->gather != NULL ? work->gather : work->ids;
-    if (work->weights != NULL && PyArray_SIZE(work->weights) != PyArray_SIZE(entries)) {
+    PyArrayObject *const entries = work->is_fine          ? work->values
+                                   : work->gather != NULL ? work->gather
+                                                          : work->ids;
+    if (weights != NULL && PyArray_SIZE(weights) != PyArray_SIZE(entries)) {
         return ps_raise_changed("ids");
     }
     if (ps_place_rows(work) < 0) {
@@ -188,8 +225,7 @@ ps_fold_values(ps_reduce *work)
             work, work->sums, work->axis, work->is_fine,
             (ps_fold){.values = (PyObject *)values,
                       .value_offsets = work->offsets,
-                      .weights = work->weights != NULL ? PyArray_BYTES(work->weights)
-                                                       : NULL,
+                      .weights = weights != NULL ? PyArray_BYTES(weights) : NULL,
                       .op = op,
                       .include_self = work->starts ||
                                       (op != PS_fmin && op != PS_fmax && !is_time),
@@ -198,19 +234,124 @@ ps_fold_values(ps_reduce *work)
     return status;
 }
 
+int
+ps_fold_values(ps_reduce *work)
+{
+    if (work->weights == NULL || work->are_weighed || !work->is_fine) {
+        return fold_rows(work, work->are_weighed ? NULL : work->weights);
+    }
+    PyArrayObject *const weights = weights_of_elements(work);
+    const int status = weights != NULL ? fold_rows(work, weights) : -1;
+    Py_XDECREF((PyObject *)weights);
+    return status;
+}
+
 /* One for each entry that takes part, or its weight. */
 PyArrayObject *
 ps_sum_by_ids(const ps_reduce *work, PyArray_Descr *descr, PyObject *values,
-              bool is_fine)
+              bool has_rows, bool compensated)
 {
-    PyArrayObject *sums = ps_new_filled(work, is_fine, descr, NULL);
-    const int axis = is_fine ? work->axis : work->batch_dims;
-    if (sums != NULL &&
-        fold_ids(work, sums, axis, is_fine,
-                 (ps_fold){.values = values, .op = PS_add, .include_self = true}) < 0) {
+    PyArrayObject *sums = ps_new_filled(work, has_rows, descr, NULL);
+    const int axis = has_rows ? work->axis : work->batch_dims;
+    if (sums != NULL && fold_ids(work, sums, axis, has_rows && work->is_fine,
+                                 (ps_fold){.values = values,
+                                           .op = PS_add,
+                                           .include_self = true,
+                                           .compensated = compensated}) < 0) {
         Py_CLEAR(sums);
     }
     return sums;
+}
+
+/* ---- squared distances ---- */
+
+int
+ps_sum_distances(ps_reduce *work)
+{
+    const bool stays = work->mode == PS_MODE_CLIP || work->mode == PS_MODE_WRAP;
+    if (work->ids == NULL && ps_number_entries(work) < 0) {
+        return -1;
+    }
+    PyObject *const square = ps_get_helper(work->state, PS_HELPER_squared);
+    PyArrayObject *const values =
+            work->gather != NULL
+                    ? ps_gather_rows(work->state, work->values, work->gather,
+                                     work->axis, work->batch_dims, work->named,
+                                     PS_MODE_RAISE)
+                    : (PyArrayObject *)Py_NewRef((PyObject *)work->values);
+    /* Ids that are out of bounds are those of entries that take no part. */
+    PyArrayObject *const centre =
+            values != NULL ? ps_gather_rows(work->state, work->sums, work->ids,
+                                            work->axis, work->batch_dims, NULL,
+                                            stays && work->size > 0 ? work->mode
+                                                                    : PS_MODE_FILL)
+                           : NULL;
+    PyObject *const squares =
+            centre != NULL && square != NULL
+                    ? PyObject_CallFunctionObjArgs(square, (PyObject *)values,
+                                                   (PyObject *)centre, NULL)
+                    : NULL;
+    if (squares != NULL && PyArray_Check(squares)) {
+        PyArray_Descr *const descr = PyArray_DESCR((PyArrayObject *)squares);
+        Py_INCREF(descr);
+        Py_SETREF(work->types.sum, descr);
+        work->types.sum_type = ps_dtype_of(work->state, descr);
+        Py_SETREF(work->sums,
+                  ps_sum_by_ids(work, descr, squares, true, work->compensated));
+    }
+    Py_XDECREF((PyObject *)values);
+    Py_XDECREF((PyObject *)centre);
+    Py_XDECREF(squares);
+    return squares != NULL && work->sums != NULL ? 0 : -1;
+}
+
+/* ---- entries that runs list ---- */
+
+npy_intp
+ps_entries_of_runs(const ps_reduce *work)
+{
+    return work->gather != NULL ? PyArray_SIZE(work->gather)
+                                : PyArray_DIM(work->values, work->axis);
+}
+
+/* *array[entry] along an axis in its place; NULL stays. */
+static int
+take_along(PyArrayObject **array, PyArrayObject *entry, int axis)
+{
+    if (*array == NULL) {
+        return 0;
+    }
+    Py_SETREF(*array, (PyArrayObject *)PyArray_TakeFrom(*array, (PyObject *)entry, axis,
+                                                        NULL, NPY_RAISE));
+    return *array != NULL ? 0 : -1;
+}
+
+int
+ps_number_entries(ps_reduce *work)
+{
+    PyArrayObject **const entry = work->runs.are_offsets ? NULL : &work->entry;
+    if (ps_list_entries(work->state, &work->runs, ps_entries_of_runs(work), &work->ids,
+                        entry) < 0) {
+        return -1;
+    }
+    work->mode = PS_MODE_IDS;
+    if (entry == NULL) {
+        return 0;
+    }
+    const int mask_axis = work->is_fine ? work->axis : 0;
+    if (take_along(&work->mask, *entry, mask_axis) < 0 ||
+        take_along(&work->named, *entry, 0) < 0 ||
+        take_along(&work->weights, *entry, 0) < 0) {
+        return -1;
+    }
+    if (work->is_fine || work->are_weighed) { /* nothing is listed then */
+        return take_along(&work->values, *entry, work->axis);
+    }
+    if (work->gather == NULL) {
+        work->gather = (PyArrayObject *)Py_NewRef((PyObject *)*entry);
+        return 0;
+    }
+    return take_along(&work->gather, *entry, 0);
 }
 
 /* ---- ends ---- */
@@ -252,18 +393,16 @@ list_ends(ps_reduce *work)
             work->gather != NULL ? ps_contiguous(work->gather) : NULL;
     const char *const listed = gather != NULL ? PyArray_BYTES(gather) : NULL;
     const npy_intp n_listed = gather != NULL ? PyArray_SIZE(gather) : 0;
-    int done = ids != NULL && rows != NULL && !PyErr_Occurred() ? 1 : -1;
-    if (done == 1) {
-        const int64_t n_entries =
-                gather != NULL ? n_listed : PyArray_DIM(work->values, work->axis);
-        done = ps_list_ends(&work->runs, n_entries, is_first, PyArray_DATA(ids),
-                            PyArray_DATA(rows));
+    int status = ids != NULL && rows != NULL && !PyErr_Occurred() ? 0 : -1;
+    if (status == 0) {
+        status = ps_list_ends(work->state, &work->runs, ps_entries_of_runs(work),
+                              is_first, PyArray_DATA(ids), PyArray_DATA(rows));
     }
-    if (done == 1 && gather != NULL &&
+    if (status == 0 && gather != NULL &&
         (ps_index_type_of(gather) < 0 || !ps_is_there(gather, listed, n_listed))) {
-        done = ps_raise_changed("gather");
+        status = ps_raise_changed("gather");
     }
-    for (npy_intp i = 0; done == 1 && gather != NULL && i < n; i++) {
+    for (npy_intp i = 0; status == 0 && gather != NULL && i < n; i++) {
         int64_t *const row = (int64_t *)PyArray_DATA(rows) + i;
         const char *const from =
                 PyArray_BYTES(gather) + *row * PyArray_ITEMSIZE(gather);
@@ -274,14 +413,14 @@ list_ends(ps_reduce *work)
         }
         *row = ps_max(*row, 0);
     }
-    if (done == 1) {
+    if (status == 0) {
         work->ids = (PyArrayObject *)Py_NewRef((PyObject *)ids);
         work->gather = (PyArrayObject *)Py_NewRef((PyObject *)rows);
     }
     Py_XDECREF((PyObject *)ids);
     Py_XDECREF((PyObject *)rows);
     Py_XDECREF((PyObject *)gather);
-    return done;
+    return status;
 }
 
 /* Rows that are moved; empty segments hold what is missing, or `initial`. */
@@ -295,11 +434,11 @@ ps_move_ends(ps_reduce *work)
     write_missing(work->types.sum_type, missing);
     work->sums = ps_new_filled(work, true, work->types.sum,
                                work->starts ? work->start : missing);
-    int done = work->sums == NULL ? -1 : by_runs ? list_ends(work) : 1;
+    int status = work->sums == NULL ? -1 : by_runs ? list_ends(work) : 0;
     const bool has_rows = !by_runs || PyArray_DIM(work->values, work->axis) > 0;
-    if (done == 1 && has_rows) {
+    if (status == 0 && has_rows) {
         work->mode = by_runs ? PS_MODE_DROP : mode;
-        done = ps_fold_values(work) < 0 ? -1 : 1;
+        status = ps_fold_values(work);
     }
     if (by_runs) { /* counts are those of the runs */
         work->mode = mode;
@@ -308,5 +447,54 @@ ps_move_ends(ps_reduce *work)
             Py_SETREF(work->gather, gather);
         }
     }
-    return done;
+    return status;
+}
+
+/* Numbers of a batch's entries, in the axes of these. */
+static PyArrayObject *
+number_of_entries(const ps_reduce *work)
+{
+    PyArrayObject *const ids = work->ids;
+    npy_intp shape[2 * PS_MAX_DIMS];
+    int n_axes = 0;
+    npy_intp n = 1;
+    for (int i = work->batch_dims; i < PyArray_NDIM(ids); i++) {
+        shape[n_axes++] = PyArray_DIM(ids, i);
+        n *= PyArray_DIM(ids, i);
+    }
+    const int n_own = work->gather != NULL ? 1 : work->n_own;
+    for (int i = work->axis + n_own; i < PyArray_NDIM(work->values); i++) {
+        shape[n_axes++] = 1;
+    }
+    PyArrayObject *const numbers =
+            work->entry != NULL ? (PyArrayObject *)Py_NewRef((PyObject *)work->entry)
+                                : (PyArrayObject *)PyArray_SimpleNew(1, &n, NPY_INT64);
+    if (numbers == NULL) {
+        return NULL;
+    }
+    for (npy_intp i = 0; work->entry == NULL && i < n; i++) {
+        ((int64_t *)PyArray_DATA(numbers))[i] = i;
+    }
+    PyArray_Dims dims = {shape, n_axes};
+    PyObject *const view = PyArray_Newshape(numbers, &dims, NPY_CORDER);
+    Py_DECREF((PyObject *)numbers);
+    return (PyArrayObject *)view;
+}
+
+int
+ps_find_ends(ps_reduce *work)
+{
+    const int64_t none = -1;
+    PyArray_Descr *const wide = PyArray_DescrFromType(NPY_INT64);
+    PyArrayObject *const numbers = number_of_entries(work);
+    work->places = ps_new_filled(work, true, wide, (const char *)&none);
+    const int status = numbers != NULL && work->places != NULL
+                               ? fold_ids(work, work->places, work->axis, work->is_fine,
+                                          (ps_fold){.values = (PyObject *)numbers,
+                                                    .op = work->reduction->fold,
+                                                    .include_self = true})
+                               : -1;
+    Py_DECREF(wide);
+    Py_XDECREF((PyObject *)numbers);
+    return status;
 }

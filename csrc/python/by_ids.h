@@ -13,6 +13,9 @@ int ps_result_shape(const ps_reduce *work, bool has_rows, npy_intp *shape);
 PyArrayObject *ps_new_filled(const ps_reduce *work, bool has_rows, PyArray_Descr *descr,
                              const char *item);
 
+/* An array of the shape of results, with nothing in it. */
+PyArrayObject *ps_new_result(const ps_reduce *work, PyArray_Descr *descr);
+
 /* A view of an array with axes of our own. */
 PyArrayObject *ps_view_with(PyArrayObject *array, int ndim, npy_intp *shape,
                             npy_intp *strides);
@@ -20,13 +23,27 @@ PyArrayObject *ps_view_with(PyArrayObject *array, int ndim, npy_intp *shape,
 /* Fold the values into work->sums, which holds what they start from. 0 or -1. */
 int ps_fold_values(ps_reduce *work);
 
-/* Sums of `descr`, of one number or array for each entry, from zeros on; is_fine: for
- * each element. NULL with an exception. */
+/* Sums of `descr`, of one number or array for each entry, from zeros on; has_rows: in
+ * the shape of results, chosen as the values are. NULL with an exception. */
 PyArrayObject *ps_sum_by_ids(const ps_reduce *work, PyArray_Descr *descr,
-                             PyObject *values, bool is_fine);
+                             PyObject *values, bool has_rows, bool compensated);
 
 /* The first or last of the values of each segment into new work->sums, by ids or runs.
- * 1; 0 where a limit is out of bounds; or -1. */
+ * 0 or -1. */
 int ps_move_ends(ps_reduce *work);
+
+/* The numbers of these entries, by ids, into new work->places, -1 where there is none.
+ * 0 or -1. */
+int ps_find_ends(ps_reduce *work);
+
+/* How many entries runs are of. */
+npy_intp ps_entries_of_runs(const ps_reduce *work);
+
+/* Runs become ids, of the entries that they list, one after the other. 0 or -1. */
+int ps_number_entries(ps_reduce *work);
+
+/* Means in work->sums become sums of squared distances from them, by ids, of real
+ * types, also where kernels have none or do not compensate. 0 or -1. */
+int ps_sum_distances(ps_reduce *work);
 
 #endif

@@ -27,7 +27,7 @@
     X(size) X(keepdims) X(condition) X(x) X(y) X(mask) X(packed)                 \
     X(ids) X(num_segments) X(offsets) X(starts) X(stops) X(lengths) X(gather)    \
     X(weights) X(q) X(ddof) X(initial) X(skipna) X(return_arg) X(return_counts)  \
-    X(assume_sorted) X(minlength)
+    X(assume_sorted) X(minlength) X(g) X(exclusive) X(reverse)
 
 /* Python functions that the C side calls for what is rare or wordy. */
 #define PS_FOR_EACH_HELPER(X)                  \
@@ -44,9 +44,10 @@
     X(promoted, "pyscatter._masks")            \
     X(truth_of, "pyscatter._objects")          \
     X(index_trouble, "pyscatter._refusals")    \
-    X(reduce_in_python, "pyscatter._segment_ops")  \
-    X(write_out, "pyscatter._segment_ops")         \
-    X(present, "pyscatter._segment_folds")
+    X(reduce_foreign, "pyscatter._objects")    \
+    X(weighed, "pyscatter._objects")           \
+    X(divided, "pyscatter._objects")           \
+    X(squared, "pyscatter._objects")
 
 /* clang-format on */
 

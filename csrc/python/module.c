@@ -19,7 +19,6 @@
 #include "python/arrays.h"
 #include "python/bincount.h"
 #include "python/copies.h"
-#include "python/folds.h"
 #include "python/kernel_list.h"
 #include "python/py_gather.h"
 #include "python/py_nonzero.h"
@@ -27,8 +26,7 @@
 #include "python/py_scatter.h"
 #include "python/py_segment.h"
 #include "python/py_where.h"
-#include "python/quantile.h"
-#include "python/scan.h"
+#include "python/softmax.h"
 
 ps_state *
 ps_get_state(PyObject *module)
@@ -286,6 +284,7 @@ set_docstring(PyObject *module, PyObject *args)
 #define FAST(name, function) \
     {name, (PyCFunction)(void (*)(void))(function), METH_FASTCALL | METH_KEYWORDS, NULL}
 #define NAMED_METHOD(name, op) FAST(#name, ps_py_##name),
+#define ENTRY_METHOD(name) FAST(#name, ps_py_##name),
 
 static PyMethodDef methods[] = {
         FAST("scatter", ps_py_scatter),
@@ -305,20 +304,12 @@ static PyMethodDef methods[] = {
         FAST("count_nonzero", ps_py_count_nonzero),
         FAST("bincount", ps_py_bincount),
         FAST("segment_reduce", ps_py_segment_reduce),
-        PS_FOR_EACH_SEGMENT_NAME(NAMED_METHOD) PS_FOR_EACH_DROP_IN(NAMED_METHOD){
-                "get_threads", get_threads, METH_NOARGS, NULL},
+        PS_FOR_EACH_SEGMENT_NAME(NAMED_METHOD) PS_FOR_EACH_SEGMENT_ENTRY(ENTRY_METHOD)
+                PS_FOR_EACH_DROP_IN(NAMED_METHOD){"get_threads", get_threads,
+                                                  METH_NOARGS, NULL},
         {"set_threads", set_threads, METH_O, NULL},
         {"as_plain", as_plain, METH_VARARGS, NULL},
         {"require_cast", require_cast, METH_VARARGS, NULL},
-        {"fold_ids", ps_py_fold_ids, METH_VARARGS, NULL},
-        {"fold_ranges", ps_py_fold_ranges, METH_VARARGS, NULL},
-        {"segment_scan", (PyCFunction)(void (*)(void))ps_py_segment_scan, METH_FASTCALL,
-         NULL},
-        {"segment_quantile", (PyCFunction)(void (*)(void))ps_py_segment_quantile,
-         METH_FASTCALL, NULL},
-        {"find_extremes", ps_py_find_extremes, METH_VARARGS, NULL},
-        {"sum_deviations", ps_py_sum_deviations, METH_VARARGS, NULL},
-        {"softmax", ps_py_softmax, METH_VARARGS, NULL},
         {"elementary", ps_py_elementary, METH_VARARGS, NULL},
         {"kernels", ps_py_kernels, METH_NOARGS, NULL},
         {"levels", list_levels, METH_NOARGS, NULL},

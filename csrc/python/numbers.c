@@ -3,7 +3,7 @@
 #include "python/numbers.h"
 
 #include "base/sizes.h"
-#include "kernels/kernels.h"
+#include "ops/values.h"
 #include "python/arrays.h"
 #include "python/copies.h"
 
@@ -76,18 +76,76 @@ ps_check_numbers(ps_state *state, PyArrayObject *index, PyArrayObject *mask,
     return ps_run_op(state, run_check, &lone.address, PyArray_NBYTES(index));
 }
 
+/* ---- numbers in order ---- */
+
+/* Is the array of numbers that int64 does not hold? Their keys begin at its lowest. */
+static bool
+is_wide(PyArrayObject *array)
+{
+    return PyArray_ISUNSIGNED(array) && PyArray_ITEMSIZE(array) == 8;
+}
+
+int64_t
+ps_key_of_zero(PyArrayObject *array)
+{
+    return is_wide(array) ? INT64_MIN : 0;
+}
+
+/* n numbers that are `stride` bytes apart, in native order, as keys. */
+static void
+read_keys(ps_state *state, PyArrayObject *array, const char *from, int64_t stride,
+          int64_t n, int64_t *key)
+{
+    const enum ps_dtype type = ps_dtype_of(state, PyArray_DESCR(array));
+    ps_convert(PS_i64, (char *)key, type, PyArray_ITEMSIZE(array), false, from, stride,
+               n);
+    for (int64_t i = 0; i < n && is_wide(array); i++) {
+        key[i] ^= INT64_MIN;
+    }
+}
+
+int64_t
+ps_key_of(ps_state *state, PyArrayObject *array, npy_intp at)
+{
+    int64_t key;
+    read_keys(state, array, PyArray_BYTES(array) + at * PyArray_STRIDE(array, 0), 0, 1,
+              &key);
+    return key;
+}
+
+/* A key as the number that it stands for. */
+static PyObject *
+number_of(PyArrayObject *array, int64_t key)
+{
+    return is_wide(array) ? PyLong_FromUnsignedLongLong((uint64_t)(key ^ INT64_MIN))
+                          : PyLong_FromLongLong(key);
+}
+
+static int
+refuse_fall(PyArrayObject *index, int64_t before, int64_t key, int64_t position)
+{
+    PyObject *const from = number_of(index, before), *const to = number_of(index, key);
+    if (from != NULL && to != NULL) {
+        PyErr_Format(PyExc_ValueError,
+                     "assume_sorted: ids fall from %S to %S at position %lld", from, to,
+                     (long long)position);
+    }
+    Py_XDECREF(from);
+    Py_XDECREF(to);
+    return -1;
+}
+
 /* Of a contiguous index in native order. */
 static int
-are_sorted(PyArrayObject *index, int batch_dims)
+check_sorted(ps_state *state, PyArrayObject *index, int batch_dims)
 {
     enum {
         BLOCK = 256
     };
     const int64_t n = PyArray_SIZE(index), size = PyArray_ITEMSIZE(index);
-    const int type = ps_index_type_of(index);
     const char *const data = PyArray_BYTES(index);
-    int64_t row[BLOCK], before = INT64_MIN, n_batches = 1;
-    if (type < 0 || PyArray_NDIM(index) < batch_dims) {
+    int64_t key[BLOCK], before = INT64_MIN, n_batches = 1;
+    if (PyArray_NDIM(index) < batch_dims) {
         return ps_raise_changed("ids");
     }
     for (int i = 0; i < batch_dims; i++) {
@@ -95,14 +153,12 @@ are_sorted(PyArrayObject *index, int batch_dims)
     }
     const int64_t each = n > 0 ? n / n_batches : 1;
     for (int64_t first = 0; first < n; first += BLOCK) {
-        const int64_t count = n - first < BLOCK ? n - first : BLOCK;
-        ps_kernels()->rows[type](PS_MODE_DROP, row, data + first * size, count, size,
-                                 INT64_MAX);
-        for (int64_t i = 0; i < count; i++) {
-            if (row[i] < 0 || (row[i] < before && (first + i) % each != 0)) {
-                return 0;
+        const int64_t count = ps_min(BLOCK, n - first);
+        read_keys(state, index, data + first * size, size, count, key);
+        for (int64_t i = 0; i < count; before = key[i++]) {
+            if (key[i] < before && (first + i) % each != 0) {
+                return refuse_fall(index, before, key[i], (first + i) % each);
             }
-            before = row[i];
         }
         if (ps_hears(first)) {
             if (ps_hear(first) < 0) {
@@ -113,14 +169,14 @@ are_sorted(PyArrayObject *index, int batch_dims)
             }
         }
     }
-    return 1;
+    return 0;
 }
 
 int
-ps_are_sorted(PyArrayObject *index, int batch_dims)
+ps_check_sorted(ps_state *state, PyArrayObject *index, int batch_dims)
 {
     PyArrayObject *const plain = ps_contiguous(index);
-    const int sorted = plain != NULL ? are_sorted(plain, batch_dims) : -1;
+    const int status = plain != NULL ? check_sorted(state, plain, batch_dims) : -1;
     Py_XDECREF((PyObject *)plain);
-    return sorted;
+    return status;
 }

@@ -15,8 +15,12 @@ ps_status ps_top_of(ps_state *state, PyArrayObject *index, PyArrayObject *mask,
 ps_status ps_check_numbers(ps_state *state, PyArrayObject *index, PyArrayObject *mask,
                            enum ps_mode mode, int64_t size);
 
-/* Do numbers never decrease within a batch? 1; 0 where they do, or where one is
- * negative or beyond 2^63 - 1, which is not compared; or -1. */
-int ps_are_sorted(PyArrayObject *index, int batch_dims);
+/* Do numbers never decrease within a batch? 0, or -1 with a ValueError. */
+int ps_check_sorted(ps_state *state, PyArrayObject *index, int batch_dims);
+
+/* Number `at` of a vector of integers in native order as an int64 whose order is
+ * theirs; what zero is among these. */
+int64_t ps_key_of(ps_state *state, PyArrayObject *array, npy_intp at);
+int64_t ps_key_of_zero(PyArrayObject *array);
 
 #endif

@@ -334,6 +334,26 @@ finish:
     return result;
 }
 
+PyArrayObject *
+ps_gather_rows(ps_state *state, PyArrayObject *a, PyArrayObject *index, int axis,
+               int batch_dims, PyArrayObject *mask, enum ps_mode mode)
+{
+    PyObject *const number = PyLong_FromLong(axis);
+    PyObject *const batches = PyLong_FromLong(batch_dims);
+    const ps_where_args where = {.form = PS_FORM_AXIS,
+                                 .index = (PyObject *)index,
+                                 .axis = number,
+                                 .batch_dims = batches,
+                                 .mask = (PyObject *)mask};
+    gather_work work = {.state = state, .where = &where, .mode = mode};
+    PyObject *const rows = number != NULL && batches != NULL
+                                   ? gather_form(&work, (PyObject *)a)
+                                   : NULL;
+    Py_XDECREF(number);
+    Py_XDECREF(batches);
+    return (PyArrayObject *)rows;
+}
+
 /* Every signature: a, index, then the names below in this order where they exist. */
 static PyObject *
 call_form(PyObject *module, const ps_signature *signature, enum ps_form form,

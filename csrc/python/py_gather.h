@@ -13,4 +13,9 @@ PyObject *ps_py_gather_nd(PyObject *module, PyObject *const *args, Py_ssize_t n_
 PyObject *ps_py_gather_at(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
                           PyObject *keywords);
 
+/* gather(a, index, axis) as a new array; mask: which entries take part, or NULL. */
+PyArrayObject *ps_gather_rows(ps_state *state, PyArrayObject *a, PyArrayObject *index,
+                              int axis, int batch_dims, PyArrayObject *mask,
+                              enum ps_mode mode);
+
 #endif

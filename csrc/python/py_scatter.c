@@ -519,35 +519,6 @@ ps_fold_by_ids(ps_state *state, const ps_fold *fold)
     return status < 0 || PyErr_Occurred() ? -1 : 0;
 }
 
-/* fold_ids(out, ids, values, op, where, mode, include_self, compensated) for segments:
- * a scatter along the first axis of `out`. None; an error leaves `out` half done. */
-PyObject *
-ps_py_fold_ids(PyObject *module, PyObject *args)
-{
-    PyObject *out, *op, *mode, *include_self, *compensated;
-    ps_state *const state = ps_get_state(module);
-    ps_fold fold = {.is_private = true};
-    ps_scatter_options options;
-    if (!PyArg_ParseTuple(args, "O!OOOOOOO", &PyArray_Type, &out, &fold.where.index,
-                          &fold.values, &op, &fold.where.mask, &mode, &include_self,
-                          &compensated)) {
-        return NULL;
-    }
-    PyObject *const option[7] = {op, mode, include_self, NULL, compensated, NULL, NULL};
-    if (take_options(state, option, &options) < 0) {
-        return NULL;
-    }
-    fold.target = (PyArrayObject *)out;
-    fold.op = options.op;
-    fold.mode = options.mode == PS_MODE_RAISE ? PS_MODE_IDS : options.mode;
-    fold.include_self = options.include_self;
-    fold.compensated = options.compensated;
-    if (ps_fold_by_ids(state, &fold) < 0) {
-        return NULL;
-    }
-    Py_RETURN_NONE;
-}
-
 /* A drop-in for ufunc.at: in place, returns None. */
 static PyObject *
 drop_in(PyObject *module, const ps_signature *signature, enum ps_op op,

@@ -47,8 +47,6 @@ typedef struct {
 /* 0, or -1 with an exception. */
 int ps_fold_by_ids(ps_state *state, const ps_fold *fold);
 
-PyObject *ps_py_fold_ids(PyObject *module, PyObject *args);
-
 #define PS_DECLARE_DROP_IN(name, op)                                                   \
     PyObject *ps_py_##name(PyObject *module, PyObject *const *args, Py_ssize_t n_args, \
                            PyObject *keywords);

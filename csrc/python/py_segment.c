@@ -2,11 +2,8 @@
  *
  * A call becomes a layout (which axes of the values are batches, entries, rows), an
  * addressing (ids, whose fold is a scatter into fresh memory, or runs, whose fold is
- * the segment op), types, and one finishing pass: means, empty segments, casts.
- * Whatever a call asks beyond that, and whatever is wrong with one, is left to a
- * helper, which has a way for every option and words for every mistake. So each step
- * here answers 1, done, 0, for the helper, or -1, an exception is set. The steps
- * themselves are in segment_arguments.c and segment_layout.c.
+ * the segment op), types, and one finishing pass: means, empty segments, casts. The
+ * steps are in segment_arguments.c, segment_layout.c and segment_simplify.c.
  */
 #include "python/py_segment.h"
 
@@ -15,6 +12,7 @@
 #include "python/args.h"
 #include "python/arrays.h"
 #include "python/copies.h"
+#include "python/outcome.h"
 #include "python/segment_call.h"
 
 #define SLOT_NAMES                                                                   \
@@ -28,22 +26,35 @@
 
 static const ps_signature signature = {"segment_reduce", N_SLOTS, 3, 1, {SLOT_NAMES}};
 
-static void
-begin_work(ps_segment_work *work, PyObject *module, PyObject **slot)
+void
+ps_begin_segments(ps_segment_work *work, ps_state *state, PyObject **slot)
 {
-    ps_begin_reduce(&work->reduce, ps_get_state(module));
+    ps_begin_reduce(&work->reduce, state);
     memset(work->held, 0, sizeof(work->held));
     work->slot = slot;
-    work->name = NULL;
 }
 
-static void
-close_work(ps_segment_work *work)
+void
+ps_close_segments(ps_segment_work *work)
 {
     ps_close_reduce(&work->reduce);
     for (int i = 0; i < N_SLOTS; i++) {
         Py_XDECREF(work->held[i]);
     }
+}
+
+int
+ps_take_segments(ps_segment_work *work)
+{
+    static int (*const steps[])(ps_segment_work *) = {
+            ps_take_segment_options, ps_take_segment_arrays,   ps_take_segment_types,
+            ps_take_segment_numbers, ps_settle_segment_arrays, ps_place_segment_axes,
+            ps_place_segment_mask,   ps_place_segment_weights, ps_simplify_segments};
+    int status = 0;
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        status = status == 0 && !work->reduce.is_foreign ? steps[i](work) : status;
+    }
+    return status;
 }
 
 /* ---- the call ---- */
@@ -64,8 +75,7 @@ with_company(const ps_reduce *reduce, PyObject *result, PyObject *places)
 static bool
 can_copy_into(PyObject *out, PyArrayObject *result)
 {
-    return out != NULL && PyArray_CheckExact(out) &&
-           PyArray_SAMESHAPE((PyArrayObject *)out, result) &&
+    return PyArray_CheckExact(out) && PyArray_SAMESHAPE((PyArrayObject *)out, result) &&
            PyArray_EquivTypes(PyArray_DESCR((PyArrayObject *)out),
                               PyArray_DESCR(result));
 }
@@ -74,84 +84,97 @@ can_copy_into(PyObject *out, PyArrayObject *result)
 static PyObject *
 deliver(ps_segment_work *work)
 {
-    PyObject *result = (PyObject *)work->reduce.sums, *const out = work->slot[OUT];
-    if (can_copy_into(out, work->reduce.sums)) {
-        if (ps_require_writeable((PyArrayObject *)out) < 0 ||
-            ps_copy_into((PyArrayObject *)out, work->reduce.sums, false) < 0) {
+    ps_reduce *const reduce = &work->reduce;
+    PyObject *result = (PyObject *)reduce->sums, *const out = work->slot[OUT];
+    int status = 0;
+    if (is_given(work, OUT)) {
+        if (PyTuple_Check(out)) {
+            PyErr_SetString(PyExc_TypeError, "'out' must be an array, as op is one");
             return NULL;
         }
+        status = !can_copy_into(out, reduce->sums)
+                         ? ps_write_results(reduce->state, out, &result, 1)
+                 : ps_require_writeable((PyArrayObject *)out) < 0
+                         ? -1
+                         : ps_copy_into((PyArrayObject *)out, reduce->sums, false);
         result = out;
     }
-    else if (out != NULL && out != Py_None) {
-        PyObject *const write = ps_get_helper(work->reduce.state, PS_HELPER_write_out);
-        result = write != NULL
-                         ? PyObject_CallFunction(write, "O(O)O", out, result, Py_False)
-                         : NULL;
-        if (result == NULL) {
-            return NULL;
-        }
-        Py_DECREF(result);
-        result = out;
-    }
-    return with_company(&work->reduce, result, (PyObject *)work->reduce.places);
+    return status == 0 ? with_company(reduce, result, (PyObject *)reduce->places)
+                       : NULL;
 }
 
-/* The arguments that were given, for a helper that knows all of them. */
-static PyObject *
-reduce_in_python(const ps_segment_work *work)
+/* An array of a helper's tuple into `to`; None stays NULL. */
+static int
+take_item(PyObject *tuple, Py_ssize_t i, PyArrayObject **to)
 {
-    PyObject *const helper =
-            ps_get_helper(work->reduce.state, PS_HELPER_reduce_in_python);
+    PyObject *const item = PyTuple_GET_ITEM(tuple, i);
+    if (item != Py_None && !PyArray_Check(item)) {
+        return ps_raise_changed("values");
+    }
+    *to = item != Py_None ? (PyArrayObject *)Py_NewRef(item) : NULL;
+    return 0;
+}
+
+/* Values that only NumPy moves: the arguments that were given, for a helper. */
+static int
+run_foreign(ps_segment_work *work)
+{
+    ps_reduce *const reduce = &work->reduce;
+    PyObject *const helper = ps_get_helper(reduce->state, PS_HELPER_reduce_foreign);
     PyObject *const given = helper != NULL ? PyDict_New() : NULL;
-    PyObject *const none = given != NULL ? PyTuple_New(0) : NULL;
-    PyObject *const op = none != NULL && work->name != NULL
-                                 ? PyUnicode_FromString(work->name)
-                                 : NULL;
-    work->slot[OP] = op != NULL ? op : work->slot[OP];
-    int status = none != NULL && !PyErr_Occurred() ? 0 : -1;
+    int status = given != NULL ? 0 : -1;
     for (int i = 0; i < N_SLOTS && status == 0; i++) {
-        if (work->slot[i] != NULL) {
-            status = PyDict_SetItem(given, work->reduce.state->name[signature.names[i]],
+        const bool is_apart = i == VALUES || i == OP || i == DTYPE || i == INITIAL ||
+                              i == FILL_VALUE || i == OUT;
+        if (work->slot[i] != NULL && !is_apart) {
+            status = PyDict_SetItem(given, reduce->state->name[signature.names[i]],
                                     work->slot[i]);
         }
     }
-    PyObject *const result = status == 0 ? PyObject_Call(helper, none, given) : NULL;
-    Py_XDECREF(op);
+    PyObject *const initial = reduce->starts ? work->slot[INITIAL] : Py_None;
+    PyObject *const fill = reduce->fills ? work->slot[FILL_VALUE] : Py_None;
+    PyObject *const parts =
+            status == 0
+                    ? PyObject_CallFunction(helper, "OsOOOO", reduce->values,
+                                            reduce->reduction->name,
+                                            reduce->types.result, initial, fill, given)
+                    : NULL;
     Py_XDECREF(given);
-    Py_XDECREF(none);
-    return result;
+    if (parts == NULL || !PyTuple_Check(parts) || PyTuple_GET_SIZE(parts) != 3) {
+        Py_XDECREF(parts);
+        return PyErr_Occurred() ? -1 : ps_raise_changed("values");
+    }
+    status = take_item(parts, 0, &reduce->sums) < 0 ||
+                             take_item(parts, 1, &reduce->places) < 0 ||
+                             take_item(parts, 2, &reduce->counts) < 0
+                     ? -1
+                     : 0;
+    Py_DECREF(parts);
+    return status;
 }
 
-/* The steps in order; the first that does not answer 1 says how it ends. Whatever may
- * run Python code comes before a shape is looked at. */
 static int
-run_steps(ps_segment_work *work)
+run(ps_segment_work *work)
 {
-    static int (*const steps[])(ps_segment_work *) = {
-            ps_take_segment_options, ps_take_segment_arrays,   ps_take_segment_types,
-            ps_take_segment_numbers, ps_settle_segment_arrays, ps_place_segment_axes,
-            ps_place_segment_mask,   ps_place_segment_weights, ps_place_segments};
-    int done = 1;
-    for (size_t i = 0; done == 1 && i < sizeof(steps) / sizeof(steps[0]); i++) {
-        done = steps[i](work);
+    if (ps_take_segments(work) < 0) {
+        return -1;
     }
-    return done == 1 ? ps_run_reduce(&work->reduce) : done;
+    if (work->reduce.is_foreign) {
+        return run_foreign(work);
+    }
+    return ps_place_segments(work) < 0 ? -1 : ps_run_reduce(&work->reduce);
 }
 
 static PyObject *
 segment_reduce(PyObject *module, PyObject **slot, const char *name)
 {
     ps_segment_work work;
-    begin_work(&work, module, slot);
-    work.name = name;
-    work.reduce.reduction = name != NULL
-                                    ? ps_reduction_named(name)
-                                    : ps_find_reduction(work.reduce.state, slot[OP]);
-    const int done = run_steps(&work);
-    PyObject *const result = done == 1   ? deliver(&work)
-                             : done == 0 ? reduce_in_python(&work)
-                                         : NULL;
-    close_work(&work);
+    ps_state *const state = ps_get_state(module);
+    ps_begin_segments(&work, state, slot);
+    work.reduce.reduction = name != NULL ? ps_reduction_named(name)
+                                         : ps_find_reduction(state, slot[OP]);
+    PyObject *const result = run(&work) == 0 ? deliver(&work) : NULL;
+    ps_close_segments(&work);
     return result;
 }
 
@@ -170,10 +193,16 @@ join_results(ps_segment_work *all, Py_ssize_t n)
         PyTuple_SET_ITEM(places, i, Py_NewRef(place != NULL ? place : Py_None));
     }
     if (places != NULL && out != NULL && out != Py_None) {
-        PyObject *const write = ps_get_helper(all[0].reduce.state, PS_HELPER_write_out);
-        Py_SETREF(results, write != NULL ? PyObject_CallFunctionObjArgs(
-                                                   write, out, results, Py_True, NULL)
-                                         : NULL);
+        const bool fits = PyTuple_Check(out) && PyTuple_GET_SIZE(out) == n;
+        if (!fits) {
+            PyErr_Format(PyExc_TypeError,
+                         "'out' must be a tuple of %zd arrays, as op is one", n);
+        }
+        Py_SETREF(results,
+                  fits && ps_write_results(all[0].reduce.state, out,
+                                           &PyTuple_GET_ITEM(results, 0), n) == 0
+                          ? Py_NewRef(out)
+                          : NULL);
     }
     PyObject *const all_of_it = places != NULL && results != NULL
                                         ? with_company(&all[0].reduce, results, places)
@@ -192,28 +221,25 @@ reduce_by_all(PyObject *module, PyObject **slot, PyObject *ops)
     ps_segment_work *const all = PyMem_Malloc((size_t)n * sizeof(ps_segment_work));
     PyObject *result = NULL;
     Py_ssize_t made = 0;
-    int done = 1;
+    int status = 0;
     if (all == NULL) {
         return PyErr_NoMemory();
     }
-    for (; made < n && done == 1; made++) { /* before any of them is computed */
+    for (; made < n && status == 0; made++) { /* before any of them is computed */
         ps_segment_work *const work = &all[made];
-        begin_work(work, module, slot);
+        ps_begin_segments(work, ps_get_state(module), slot);
         work->reduce.reduction =
                 ps_find_reduction(work->reduce.state, PyTuple_GET_ITEM(ops, made));
-        done = ps_take_segment_options(work);
+        status = ps_take_segment_options(work);
     }
-    for (Py_ssize_t i = 0; i < n && done == 1; i++) {
-        done = run_steps(&all[i]);
+    for (Py_ssize_t i = 0; i < n && status == 0; i++) {
+        status = run(&all[i]);
     }
-    if (done == 1) {
+    if (status == 0) {
         result = join_results(all, n);
     }
-    else if (done == 0) {
-        result = reduce_in_python(&all[0]);
-    }
     for (Py_ssize_t i = 0; i < made; i++) {
-        close_work(&all[i]);
+        ps_close_segments(&all[i]);
     }
     PyMem_Free(all);
     return result;
@@ -228,9 +254,15 @@ ps_py_segment_reduce(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
         return NULL;
     }
     PyObject *const op = slot[OP];
-    return op != NULL && PyTuple_Check(op) && PyTuple_GET_SIZE(op) > 0
-                   ? reduce_by_all(module, slot, op)
-                   : segment_reduce(module, slot, NULL);
+    if (op == NULL || !PyTuple_Check(op)) {
+        return segment_reduce(module, slot, NULL);
+    }
+    if (PyTuple_GET_SIZE(op) == 0) {
+        PyErr_SetString(PyExc_ValueError,
+                        "op is an empty tuple; expected at least one name");
+        return NULL;
+    }
+    return reduce_by_all(module, slot, op);
 }
 
 #define DEFINE_SEGMENT_NAME(name, op)                                                  \

@@ -21,7 +21,14 @@ PyObject *ps_py_segment_reduce(PyObject *module, PyObject *const *args,
                            PyObject *keywords);
 PS_FOR_EACH_SEGMENT_NAME(PS_DECLARE_SEGMENT_NAME)
 
-PyObject *ps_py_softmax(PyObject *module, PyObject *args);
-PyObject *ps_py_elementary(PyObject *module, PyObject *args);
+/* What gives each entry something back. */
+#define PS_FOR_EACH_SEGMENT_ENTRY(X) \
+    X(segment_softmax)               \
+    X(segment_log_softmax) X(segment_scan) X(segment_cumsum) X(segment_expand)
+
+#define PS_DECLARE_SEGMENT_ENTRY(name)                                                 \
+    PyObject *ps_py_##name(PyObject *module, PyObject *const *args, Py_ssize_t n_args, \
+                           PyObject *keywords);
+PS_FOR_EACH_SEGMENT_ENTRY(PS_DECLARE_SEGMENT_ENTRY)
 
 #endif

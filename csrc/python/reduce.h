@@ -18,6 +18,9 @@ typedef struct {
     bool is_fine;           /* ... of elements, not of entries */
     PyArrayObject *named;   /* owned: entries whose numbers are looked at, or NULL */
     PyArrayObject *weights; /* owned: of entries, contiguous, of the sums' type */
+    bool are_weighed;       /* the values are products with these already */
+    PyArrayObject *levels;  /* owned: float64, of quantiles; or NULL */
+    bool is_foreign;        /* values that kernels do not know, only NumPy moves */
     int batch_dims, axis, n_own; /* entries are axes [axis, axis + n_own) */
     int64_t size;                /* segments of a batch */
     int64_t *offsets;            /* PyMem: bytes from the values to each entry's row */
@@ -27,15 +30,15 @@ typedef struct {
     _Alignas(16) char fill[16];   /* of the result's type: empty segments */
     PyArrayObject *sums, *counts; /* owned, or NULL; sums become the result */
     PyArrayObject *places;        /* owned: which entries extremes are, or NULL */
-    PyArrayObject *weight_sums;   /* owned: what means are divided by, or NULL */
+    PyArrayObject *entry;       /* owned: numbers of entries that runs list, or NULL */
+    PyArrayObject *weight_sums; /* owned: what means are divided by, or NULL */
     ps_runs runs; /* last: it is not cleared; owns limits, rows and masks of runs */
 } ps_reduce;
 
 /* A call with nothing in it. */
 void ps_begin_reduce(ps_reduce *work, ps_state *state);
 
-/* Results in `sums`, counts where they are asked for or needed. 1; 0 where the result
- * would be too large, or a limit of the runs is out of bounds; or -1. */
+/* Results in `sums`, counts where they are asked for or needed. 0 or -1. */
 int ps_run_reduce(ps_reduce *work);
 
 void ps_close_reduce(ps_reduce *work);

@@ -14,6 +14,7 @@
 
 #define NUMBERS "biufVc"
 #define ORDERED "biufVmM"
+#define ANY "biufVcmMOSU"
 
 static const ps_reduction rows[] = {
         {"add", PS_add, PS_FOLD_VALUES, false, .kinds = NUMBERS "m"},
@@ -26,16 +27,20 @@ static const ps_reduction rows[] = {
         {"or", PS_or, PS_FOLD_VALUES, false, .kinds = "biu"},
         {"xor", PS_xor, PS_FOLD_VALUES, false, .kinds = "biu"},
         {"mean", PS_add, PS_FOLD_VALUES, true, .kinds = NUMBERS "m"},
-        {"count", PS_add, PS_FOLD_ONES, false, .kinds = "biufVcmMOSU"},
-        {"var", PS_add, PS_FOLD_VALUES, true, .kinds = "biufV", .spreads = true},
-        {"std", PS_add, PS_FOLD_VALUES, true, .kinds = "biufV", .spreads = true,
+        {"var", PS_add, PS_FOLD_VALUES, true, .kinds = NUMBERS, .spreads = true},
+        {"std", PS_add, PS_FOLD_VALUES, true, .kinds = NUMBERS, .spreads = true,
          .roots = true},
+        {"median", PS_min, PS_FOLD_ORDER, false, .kinds = ORDERED},
+        {"quantile", PS_min, PS_FOLD_ORDER, false, .kinds = ORDERED,
+         .needs_levels = true},
+        {"first", PS_first, PS_FOLD_ENDS, false, .kinds = ANY},
+        {"last", PS_set, PS_FOLD_ENDS, false, .kinds = ANY},
         {"argmin", PS_min, PS_FOLD_PLACES, false, .kinds = ORDERED},
         {"argmax", PS_max, PS_FOLD_PLACES, false, .kinds = ORDERED},
-        {"first", PS_first, PS_FOLD_ENDS, false, .kinds = NUMBERS "mM"},
-        {"last", PS_set, PS_FOLD_ENDS, false, .kinds = NUMBERS "mM"},
+        {"count", PS_add, PS_FOLD_ONES, false, .kinds = ANY},
         {"any", PS_or, PS_FOLD_TRUTH, false, .kinds = NUMBERS "mM"},
         {"all", PS_and, PS_FOLD_TRUTH, false, .kinds = NUMBERS "mM"},
+        {"logsumexp", PS_max, PS_FOLD_POWERS, false, .kinds = "biufV"},
 };
 enum {
     N_ROWS = sizeof(rows) / sizeof(rows[0])
@@ -58,6 +63,12 @@ ps_reduction_named(const char *name)
     return NULL;
 }
 
+bool
+ps_is_order(enum ps_op op)
+{
+    return op == PS_min || op == PS_max || op == PS_fmin || op == PS_fmax;
+}
+
 /* Rows of values alone have ufuncs, whose fold they are. */
 static const ps_reduction *
 row_of_ufunc(const ps_state *state, PyObject *object)
@@ -67,6 +78,26 @@ row_of_ufunc(const ps_state *state, PyObject *object)
             state->ufunc[rows[i].fold] == object) {
             return &rows[i];
         }
+    }
+    PyErr_Format(PyExc_TypeError,
+                 "op must be a name or one of the ufuncs add, multiply, minimum, "
+                 "maximum, fmin, fmax, bitwise_and, bitwise_or, bitwise_xor; got %R",
+                 object);
+    return NULL;
+}
+
+/* ValueError that names all rows. */
+static const ps_reduction *
+refuse_name(PyObject *op)
+{
+    PyObject *words = PyUnicode_FromFormat("unknown op %R; choose from", op);
+    for (int i = 0; words != NULL && i < N_ROWS; i++) {
+        Py_SETREF(words, PyUnicode_FromFormat("%U%s %s", words, i > 0 ? "," : "",
+                                              rows[i].name));
+    }
+    if (words != NULL) {
+        PyErr_SetObject(PyExc_ValueError, words);
+        Py_DECREF(words);
     }
     return NULL;
 }
@@ -90,7 +121,7 @@ ps_find_reduction(const ps_state *state, PyObject *op)
             return ps_reduction_named(aliases[i].name);
         }
     }
-    return NULL;
+    return refuse_name(op);
 }
 
 /* ---- dtypes ---- */
@@ -99,6 +130,15 @@ static bool
 is_half(enum ps_dtype type)
 {
     return type == PS_f16 || type == PS_bf16;
+}
+
+/* A new reference to it in native order. */
+static PyArray_Descr *
+native(PyArray_Descr *descr)
+{
+    return PyDataType_ISNOTSWAPPED(descr)
+                   ? (PyArray_Descr *)Py_NewRef((PyObject *)descr)
+                   : PyArray_DescrNewByteorder(descr, NPY_NATIVE);
 }
 
 /* A new reference to what a call without dtype= returns. */
@@ -111,20 +151,35 @@ natural_descr(const ps_reduction *reduction, PyArray_Descr *given)
     if (reduction->of == PS_FOLD_ONES || reduction->of == PS_FOLD_PLACES) {
         return PyArray_DescrFromType(NPY_INT64);
     }
-    if (reduction->divides && is_whole) {
+    if (is_whole && (reduction->divides || reduction->of == PS_FOLD_ORDER ||
+                     reduction->of == PS_FOLD_POWERS)) {
         return PyArray_DescrFromType(NPY_DOUBLE);
     }
     if (sums && is_whole) {
         return PyArray_DescrFromType(PyTypeNum_ISUNSIGNED(number) ? NPY_UINT64
                                                                   : NPY_INT64);
     }
-    return PyDataType_ISNOTSWAPPED(given)
-                   ? (PyArray_Descr *)Py_NewRef((PyObject *)given)
-                   : PyArray_DescrNewByteorder(given, NPY_NATIVE);
+    if (reduction->spreads && PyTypeNum_ISCOMPLEX(number)) {
+        return PyArray_DescrFromType(number == NPY_CFLOAT    ? NPY_FLOAT
+                                     : number == NPY_CDOUBLE ? NPY_DOUBLE
+                                                             : NPY_LONGDOUBLE);
+    }
+    return native(given);
+}
+
+static int
+refuse_given(const ps_reduction *reduction, PyArray_Descr *given)
+{
+    const bool orders = PyTypeNum_ISCOMPLEX(given->type_num) &&
+                        reduction->of != PS_FOLD_POWERS && ps_is_order(reduction->fold);
+    PyErr_Format(PyExc_TypeError, "op '%s' is not defined for dtype %S%s",
+                 reduction->name, (PyObject *)given,
+                 orders ? " (complex numbers have no order)" : "");
+    return -1;
 }
 
 /* dtype= in place of the natural result, if a cast of one kind leads there: from the
- * values where they are summed, else from the natural result. 1, 0 or -1. */
+ * values where they are summed, else from the natural result. 0 or -1. */
 static int
 take_dtype(ps_state *state, const ps_reduction *reduction, PyArray_Descr *given,
            PyObject *dtype, ps_fold_types *types)
@@ -133,108 +188,127 @@ take_dtype(ps_state *state, const ps_reduction *reduction, PyArray_Descr *given,
     if (PyArray_DescrConverter(dtype, &wanted) != NPY_SUCCEED) {
         return -1;
     }
-    if (!PyDataType_ISNOTSWAPPED(wanted)) {
-        Py_SETREF(wanted, PyArray_DescrNewByteorder(wanted, NPY_NATIVE));
-    }
+    Py_SETREF(wanted, native(wanted));
     if (wanted == NULL) {
         return -1;
     }
     const bool sums = (reduction->fold == PS_add || reduction->fold == PS_mul) &&
                       !reduction->spreads;
-    const enum ps_dtype type = ps_dtype_of(state, wanted);
     const bool fits =
-            type != PS_raw && type != PS_bf16 &&
-            (ps_allows_cast(state, types->result, wanted, NPY_SAME_KIND_CASTING) ||
-             (sums && ps_allows_cast(state, given, wanted, NPY_SAME_KIND_CASTING)));
+            ps_allows_cast(state, types->result, wanted, NPY_SAME_KIND_CASTING) ||
+            (sums && ps_allows_cast(state, given, wanted, NPY_SAME_KIND_CASTING));
     if (fits) {
         Py_SETREF(types->result, (PyArray_Descr *)Py_NewRef((PyObject *)wanted));
     }
-    Py_DECREF(wanted);
-    return fits;
-}
-
-/* Means are sums of many, which float32 would lose. */
-static enum ps_dtype
-accumulator_of(const ps_reduction *reduction, enum ps_dtype result, bool is_named)
-{
-    if (reduction->divides && !is_named) {
-        return result == PS_f32 || is_half(result) ? PS_f64
-               : result == PS_c64                  ? PS_c128
-                                                   : result;
+    else {
+        PyErr_Format(
+                PyExc_TypeError,
+                "op '%s' on dtype %S has no result of dtype %S (a cast of the same "
+                "kind)",
+                reduction->name, (PyObject *)given, (PyObject *)wanted);
     }
-    return is_half(result) ? PS_f32 : result;
+    Py_DECREF(wanted);
+    return fits ? 0 : -1;
 }
 
-/* The types that ps_divide_sums knows. */
+/* Means and powers are sums of many, which float32 would lose. */
+static enum ps_dtype
+accumulator_of(const ps_reduction *reduction, enum ps_dtype given, enum ps_dtype result,
+               bool is_named)
+{
+    const bool is_pair = given != PS_raw && ps_dtype_kind[given] == PS_KIND_COMPLEX;
+    enum ps_dtype type = is_half(result) ? PS_f32 : result;
+    if ((reduction->divides || reduction->of == PS_FOLD_POWERS) && !is_named) {
+        type = type == PS_f32 ? PS_f64 : type == PS_c64 ? PS_c128 : type;
+    }
+    if (reduction->spreads && is_pair) {
+        return type == PS_f32 ? PS_c64 : type == PS_f64 ? PS_c128 : type;
+    }
+    if (reduction->of == PS_FOLD_POWERS) { /* of real values; the cast comes last */
+        return type == PS_c64 ? PS_f32 : type == PS_c128 ? PS_f64 : type;
+    }
+    return type;
+}
+
+/* Are there kernels for sums of this type? */
 static bool
-can_divide(enum ps_dtype type)
+is_computed(const ps_reduction *reduction, enum ps_dtype type)
 {
-    return ps_dtype_size[type] >= 8 || type == PS_f32;
+    const ps_kernel_table *const kernels = ps_kernels();
+    if (type >= PS_NUM_DTYPES || reduction->of == PS_FOLD_ENDS) {
+        return type != PS_raw && reduction->of == PS_FOLD_ENDS;
+    }
+    switch (reduction->of) {
+        case PS_FOLD_RUNNING: /* in wider types than this, some of them */
+            return true;
+        case PS_FOLD_PLACES:
+            return kernels->find_checked[reduction->fold][type] != NULL;
+        case PS_FOLD_ORDER:
+            return kernels->quantile_finish[type] != NULL;
+        case PS_FOLD_POWERS:
+            return type == PS_f32 || type == PS_f64;
+        default:
+            return kernels->scatter[reduction->fold][type] != NULL &&
+                   kernels->segment[reduction->fold][type] != NULL &&
+                   !(reduction->divides && type == PS_b1);
+    }
 }
 
-/* Places are found among values as they are, half types in float32. */
+/* The type of sums is known; its descriptor. 0 or -1. */
 static int
-take_order(ps_state *state, const ps_reduction *reduction, PyArray_Descr *given,
-           ps_fold_types *types)
+describe_sums(ps_state *state, const ps_reduction *reduction, PyArray_Descr *given,
+              ps_fold_types *types)
 {
-    const enum ps_dtype type = ps_dtype_of(state, given);
-    types->sum_type = is_half(type) ? PS_f32 : type;
-    types->sum = is_half(type) ? ps_descr_of(state, PS_f32)
-                 : PyDataType_ISNOTSWAPPED(given)
-                         ? (PyArray_Descr *)Py_NewRef((PyObject *)given)
-                         : PyArray_DescrNewByteorder(given, NPY_NATIVE);
-    return types->sum == NULL
-                   ? -1
-                   : ps_kernels()->find_checked[reduction->fold][types->sum_type] !=
-                             NULL;
+    const enum ps_dtype type = types->sum_type;
+    const bool is_time = reduction->of == PS_FOLD_ENDS && type == PS_t64;
+    if (type == types->result_type || is_time) { /* in the unit of the result */
+        types->sum = (PyArray_Descr *)Py_NewRef((PyObject *)types->result);
+    }
+    else if (type == ps_dtype_of(state, given)) {
+        types->sum = native(given);
+    }
+    else {
+        types->sum = ps_descr_of(state, type);
+    }
+    return types->sum != NULL ? 0 : -1;
 }
 
 int
 ps_find_types(ps_state *state, const ps_reduction *reduction, PyArray_Descr *given,
               PyObject *dtype, ps_fold_types *types)
 {
-    const bool is_bfloat16 = ps_dtype_of(state, given) == PS_bf16;
+    const enum ps_dtype type = ps_dtype_of(state, given);
+    const bool is_record = given->kind == 'V' && type != PS_bf16;
+    const enum ps_folded of = reduction->of;
     *types = (ps_fold_types){NULL};
-    if (strchr(reduction->kinds, is_bfloat16 ? 'V' : given->kind) == NULL ||
-        (given->kind == 'V' && !is_bfloat16)) {
-        return 0;
+    if (is_record ? of != PS_FOLD_ONES && of != PS_FOLD_ENDS
+                  : strchr(reduction->kinds, type == PS_bf16 ? 'V' : given->kind) ==
+                            NULL) {
+        return refuse_given(reduction, given);
     }
     types->result = natural_descr(reduction, given);
     if (types->result == NULL) {
         return -1;
     }
-    const bool is_named =
-            dtype != NULL && dtype != Py_None &&
-            (reduction->of == PS_FOLD_VALUES || reduction->of == PS_FOLD_ENDS);
-    if (is_named) {
-        const int taken = take_dtype(state, reduction, given, dtype, types);
-        if (taken <= 0) {
-            return taken;
-        }
-    }
-    types->result_type = ps_dtype_of(state, types->result);
-    if (reduction->of == PS_FOLD_ENDS) {
-        types->sum_type = ps_dtype_of(state, given);
-        types->sum = types->sum_type == PS_t64 /* in the unit of the result */
-                             ? (PyArray_Descr *)Py_NewRef((PyObject *)types->result)
-                             : natural_descr(reduction, given);
-        return types->sum != NULL ? 1 : -1;
-    }
-    if (reduction->of == PS_FOLD_PLACES) {
-        return take_order(state, reduction, given, types);
-    }
-    types->sum_type = accumulator_of(reduction, types->result_type, is_named);
-    types->sum = types->sum_type == types->result_type
-                         ? (PyArray_Descr *)Py_NewRef((PyObject *)types->result)
-                         : ps_descr_of(state, types->sum_type);
-    if (types->sum == NULL) {
+    const bool is_named = dtype != NULL && dtype != Py_None && of != PS_FOLD_ONES &&
+                          of != PS_FOLD_PLACES && of != PS_FOLD_TRUTH;
+    if (is_named && take_dtype(state, reduction, given, dtype, types) < 0) {
         return -1;
     }
-    return types->sum_type < PS_NUM_DTYPES &&
-           ps_kernels()->scatter[reduction->fold][types->sum_type] != NULL &&
-           (!reduction->divides || can_divide(types->sum_type)) &&
-           (!reduction->spreads || types->sum_type == PS_f32 ||
-            types->sum_type == PS_f64);
+    types->result_type = ps_dtype_of(state, types->result);
+    types->sum_type =
+            of == PS_FOLD_ENDS ? type
+            : of == PS_FOLD_PLACES
+                    ? (is_half(type) ? PS_f32 : type)
+                    : accumulator_of(reduction, type, types->result_type, is_named);
+    if (of == PS_FOLD_ENDS && (type == PS_raw || types->result_type == PS_raw)) {
+        types->sum_type = PS_raw;
+        types->sum = native(given);
+        return types->sum != NULL ? 0 : -1;
+    }
+    return !is_computed(reduction, types->sum_type)
+                   ? refuse_given(reduction, is_named ? types->result : given)
+                   : describe_sums(state, reduction, given, types);
 }
 
 void

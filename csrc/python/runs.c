@@ -14,6 +14,8 @@
 #include "python/arrays.h"
 #include "python/copies.h"
 #include "python/entries.h"
+#include "python/limits.h"
+#include "python/numbers.h"
 
 void
 ps_begin_runs(ps_runs *runs)
@@ -70,64 +72,6 @@ ps_take_rows(ps_state *state, ps_runs *runs, PyArrayObject *values,
         runs->values = ps_copy_of(values, NPY_CORDER);
     }
     return runs->values != NULL ? 0 : -1;
-}
-
-int
-ps_take_limits(ps_state *state, PyObject *object, const char *name,
-               PyArrayObject **result)
-{
-    PyArrayObject *array = ps_as_array(state, object, name);
-    if (array == NULL) {
-        return -1;
-    }
-    if (!PyArray_Check(object) && PyArray_SIZE(array) == 0) {
-        Py_SETREF(array, ps_cast_of(array, PyArray_DescrFromType(NPY_INTP)));
-    }
-    if (array != NULL && (ps_index_type_of(array) < 0 || PyArray_NDIM(array) != 1)) {
-        Py_DECREF((PyObject *)array);
-        return 0;
-    }
-    if (array != NULL && ps_is_swapped(array)) {
-        Py_SETREF(array, ps_contiguous(array));
-    }
-    *result = array;
-    return array != NULL ? 1 : -1;
-}
-
-bool
-ps_read_limit(PyArrayObject *limits, npy_intp at, int64_t *value)
-{
-    const int type = ps_index_type_of(limits);
-    const char *const from = PyArray_BYTES(limits) + at * PyArray_STRIDE(limits, 0);
-    int64_t row;
-    ps_kernels()->rows[type](PS_MODE_DROP, &row, from, 1, 0, INT64_MAX);
-    *value = row;
-    return row >= 0;
-}
-
-PyArrayObject *
-ps_offsets_of(PyArrayObject *lengths)
-{
-    const npy_intp n = PyArray_SIZE(lengths);
-    npy_intp shape = n + 1;
-    PyArrayObject *const offsets =
-            (PyArrayObject *)PyArray_SimpleNew(1, &shape, NPY_INT64);
-    if (offsets == NULL) {
-        return NULL;
-    }
-    int64_t *const to = PyArray_DATA(offsets);
-    ps_kernels()->rows[ps_index_type_of(lengths)](
-            PS_MODE_DROP, to + 1, PyArray_BYTES(lengths), n, PyArray_STRIDE(lengths, 0),
-            INT64_MAX);
-    to[0] = 0;
-    for (npy_intp i = 1; i <= n; i++) {
-        if (to[i] < 0 || __builtin_add_overflow(to[i - 1], to[i], &to[i]) ||
-            ps_hear(i) < 0) {
-            Py_DECREF((PyObject *)offsets);
-            return NULL;
-        }
-    }
-    return offsets;
 }
 
 PyArrayObject *
@@ -318,7 +262,13 @@ copy_limits(PyArrayObject *limits, int64_t first, int64_t n, int64_t most, int64
 }
 
 int
-ps_measure_runs(const ps_runs *runs, int64_t n_entries, int64_t *count)
+ps_raise_runs(ps_state *state, const ps_runs *runs, int64_t n_entries)
+{
+    return ps_check_limits(runs) < 0 ? -1 : ps_raise_limits(state, runs, n_entries);
+}
+
+int
+ps_measure_runs(ps_state *state, const ps_runs *runs, int64_t n_entries, int64_t *count)
 {
     enum {
         BLOCK = 256
@@ -341,12 +291,12 @@ ps_measure_runs(const ps_runs *runs, int64_t n_entries, int64_t *count)
             return -1;
         }
     }
-    return n_bad == 0;
+    return n_bad == 0 ? 0 : ps_raise_runs(state, runs, n_entries);
 }
 
 int
-ps_list_ends(const ps_runs *runs, int64_t n_entries, bool is_first, int64_t *segment,
-             int64_t *entry)
+ps_list_ends(ps_state *state, const ps_runs *runs, int64_t n_entries, bool is_first,
+             int64_t *segment, int64_t *entry)
 {
     const int64_t n = runs->n_segments;
     open_ends ends;
@@ -364,29 +314,74 @@ ps_list_ends(const ps_runs *runs, int64_t n_entries, bool is_first, int64_t *seg
         segment[s] = start < stop ? s : -1;
         entry[s] = start >= stop ? 0 : is_first ? start : stop - 1;
     }
-    return n_bad == 0;
+    return n_bad == 0 ? 0 : ps_raise_runs(state, runs, n_entries);
 }
 
-int
-ps_own_entries(const ps_runs *runs, int64_t n_entries, int64_t *owner)
+/* The sum of n counts; -1 with an exception where it does not fit in 64 bits. */
+static npy_intp
+sum_of(const int64_t *count, int64_t n)
 {
-    int64_t done = 0, stop;
-    open_ends ends;
-    if (open_for_reading(runs, &ends) < 0) {
-        return -1;
-    }
-    for (int64_t s = 0; s < runs->n_segments; s++) {
-        if (copy_limits(runs->starts, s + 1, 1, n_entries, &stop) > 0 || stop < done) {
-            return 0;
-        }
-        while (done < stop) {
-            owner[done++] = s;
-        }
-        if (hear_beside(&ends, s) < 0) {
+    int64_t sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (__builtin_add_overflow(sum, count[i], &sum)) {
+            PyErr_NoMemory();
             return -1;
         }
     }
-    return done == n_entries;
+    return sum;
+}
+
+int
+ps_list_entries(ps_state *state, const ps_runs *runs, int64_t n_entries,
+                PyArrayObject **owner, PyArrayObject **entry)
+{
+    npy_intp n = runs->n_segments, at = 0;
+    int64_t start = 0;
+    open_ends ends;
+    PyArrayObject *const counts = (PyArrayObject *)PyArray_SimpleNew(1, &n, NPY_INT64);
+    const int64_t *const count = counts != NULL ? PyArray_DATA(counts) : NULL;
+    int status = counts != NULL
+                         ? ps_measure_runs(state, runs, n_entries, PyArray_DATA(counts))
+                         : -1;
+    npy_intp total = status == 0 ? sum_of(count, n) : -1;
+    if (total >= 0) {
+        *owner = (PyArrayObject *)PyArray_SimpleNew(1, &total, NPY_INT64);
+    }
+    if (total >= 0 && entry != NULL) {
+        *entry = (PyArrayObject *)PyArray_SimpleNew(1, &total, NPY_INT64);
+    }
+    status = PyErr_Occurred() ? -1 : open_for_reading(runs, &ends);
+    for (int64_t s = 0; s < n && status == 0; s++) {
+        if (entry != NULL) {
+            copy_limits(runs->starts, s, 1, n_entries, &start);
+        }
+        for (int64_t i = 0; i < count[s]; i++, at++) {
+            ((int64_t *)PyArray_DATA(*owner))[at] = s;
+            if (entry != NULL) {
+                ((int64_t *)PyArray_DATA(*entry))[at] = start + i;
+            }
+        }
+        status = hear_beside(&ends, s);
+    }
+    Py_XDECREF((PyObject *)counts);
+    return status;
+}
+
+/* Rows of gather= that do not exist are named before limits are. */
+static int
+raise_bad(ps_state *state, const ps_runs *runs)
+{
+    const ps_segment_call *const call = &runs->call;
+    if (runs->gather != NULL) {
+        PyArrayObject *const mask =
+                runs->mask != NULL && PyArray_NDIM(runs->mask) == 1 ? runs->mask : NULL;
+        const ps_status status = ps_check_numbers(state, runs->gather, mask,
+                                                  PS_MODE_RAISE, call->n_rows);
+        if (ps_raise(state, status, "gather") < 0) {
+            return -1;
+        }
+    }
+    return ps_raise_runs(state, runs, call->n_entries);
 }
 
 int
@@ -405,8 +400,6 @@ ps_run_runs(ps_state *state, ps_runs *runs, PyArrayObject *out)
         nbytes = INT64_MAX;
     }
     const ps_status status = ps_run_op(state, ps_segment, call, nbytes);
-    if (status.code == PS_INDEX_BAD) {
-        return 0;
-    }
-    return ps_raise(state, status, "offsets") < 0 ? -1 : 1;
+    return status.code == PS_INDEX_BAD ? raise_bad(state, runs)
+                                       : ps_raise(state, status, "offsets");
 }

@@ -25,18 +25,6 @@ void ps_begin_runs(ps_runs *runs);
 int ps_take_rows(ps_state *state, ps_runs *runs, PyArrayObject *values,
                  PyArray_Descr *descr);
 
-/* An integer array of one axis; *result is a new reference to it in native order. 1; 0
- * where it is something else, and no exception; or -1. */
-int ps_take_limits(ps_state *state, PyObject *object, const char *name,
-                   PyArrayObject **result);
-
-/* Offsets that lengths mean, a new array of one more; NULL without an exception where
- * one is negative or their sum does not fit in 64 bits. */
-PyArrayObject *ps_offsets_of(PyArrayObject *lengths);
-
-/* Number `at` of an array of ps_take_limits; false where it does not fit in 64 bits. */
-bool ps_read_limit(PyArrayObject *limits, npy_intp at, int64_t *value);
-
 /* Where runs end: `starts`, of offsets, from their second number on. */
 PyArrayObject *ps_stops_of(const ps_runs *runs);
 
@@ -48,25 +36,30 @@ int ps_check_limits(const ps_runs *runs);
 int ps_open_limits(const ps_runs *runs, ps_index *start, int64_t *start_stride,
                    ps_index *stop, int64_t *stop_stride);
 
-/* How many entries each run has. 1; 0 where a limit is out of bounds; or -1. */
-int ps_measure_runs(const ps_runs *runs, int64_t n_entries, int64_t *count);
+/* How many entries each run has. 0, or -1 with an exception, as for each of these. */
+int ps_measure_runs(ps_state *state, const ps_runs *runs, int64_t n_entries,
+                    int64_t *count);
 
 /* The first or last entry of each run in entry[], its number in segment[], -1 where it
- * has none, and then entry 0. 1; 0 where a limit is out of bounds; or -1. */
-int ps_list_ends(const ps_runs *runs, int64_t n_entries, bool is_first,
+ * has none, and then entry 0. */
+int ps_list_ends(ps_state *state, const ps_runs *runs, int64_t n_entries, bool is_first,
                  int64_t *segment, int64_t *entry);
 
-/* owner[i] = the run that entry i lies in, of offsets, whose ends are right. 1; 0 where
- * one decreases; or -1. */
-int ps_own_entries(const ps_runs *runs, int64_t n_entries, int64_t *owner);
+/* The entries of all runs, one run after the other, as new arrays of int64: the run
+ * that each lies in, and its number, which is not asked for of offsets: entry NULL. */
+int ps_list_entries(ps_state *state, const ps_runs *runs, int64_t n_entries,
+                    PyArrayObject **owner, PyArrayObject **entry);
 
 /* Fill the call from the arrays as they are now; the last step before the op. op and
  * type of the call have been set, and so is its `empty`. 0 or -1. */
 int ps_open_runs(ps_state *state, ps_runs *runs);
 
-/* Run it into `out`, (axes before, n_segments, axes behind) of the call's type: 1; 0
- * where a limit or a row is out of bounds; or -1. */
+/* Run it into `out`, (axes before, n_segments, axes behind) of the call's type. */
 int ps_run_runs(ps_state *state, ps_runs *runs, PyArrayObject *out);
+
+/* After an op that found a limit or a row out of bounds: the error that says which. -1.
+ */
+int ps_raise_runs(ps_state *state, const ps_runs *runs, int64_t n_entries);
 
 void ps_close_runs(ps_runs *runs);
 

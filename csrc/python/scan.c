@@ -1,75 +1,72 @@
-/* The binding of running forms: a private function, whose caller has parsed the
- * addressing and knows the dtypes. Types, shapes and numbers are checked here and in
- * the op all the same. */
+/* Running forms of segments (contract in scan.h): rows of all entries, each of which
+ * meets the running value of its segment. */
 #include "python/scan.h"
-
-#include <string.h>
 
 #include "kernels/kernels.h"
 #include "ops/identity.h"
 #include "ops/values.h"
 #include "python/args.h"
+#include "python/arrays.h"
 #include "python/entries.h"
+#include "python/flat.h"
+#include "python/numbers.h"
 
 typedef struct {
-    PyArrayObject *values, *index, *out; /* owned */
-    PyArray_Descr *dtype, *accumulator;
-    bool has_ids;
+    ps_reduce *reduce;
+    PyArrayObject *values, *ids, *out; /* owned, or NULL */
     int64_t stride;
     _Alignas(16) char empty[16];
     ps_scan_call call;
 } scan_work;
 
-static int
-raise_undefined(scan_work *work, enum ps_op op)
-{
-    PyErr_Format(PyExc_TypeError, "op '%s' is not defined for dtype %S", ps_op_name(op),
-                 (PyObject *)work->dtype);
-    return -1;
-}
-
 /* Half types are computed in f32, whatever the accumulator is called. */
 static int
-choose_types(ps_state *state, scan_work *work, enum ps_op op)
+choose_types(scan_work *work)
 {
+    const ps_fold_types *const types = &work->reduce->types;
+    const enum ps_op op = work->reduce->reduction->fold;
     ps_scan_call *const call = &work->call;
-    const enum ps_dtype accumulator = ps_dtype_of(state, work->accumulator);
-    call->result = ps_dtype_of(state, work->dtype);
-    if (accumulator == PS_raw || call->result == PS_raw || op >= PS_NUM_REDUCTIONS) {
-        return raise_undefined(work, op);
-    }
+    char empty[16];
+    call->result = types->result_type;
     call->op = op;
-    call->type = ps_scan_type(accumulator, &call->op);
+    call->type = ps_scan_type(types->sum_type, &call->op);
     if (call->type >= PS_NUM_DTYPES ||
         ps_kernels()->scan_runs[call->op][call->type] == NULL ||
-        (accumulator != call->result && !ps_can_convert(call->type, call->result))) {
-        return raise_undefined(work, op);
+        (types->sum_type != call->result &&
+         !ps_can_convert(call->type, call->result))) {
+        PyErr_Format(PyExc_TypeError, "op '%s' is not defined for dtype %S",
+                     ps_op_name(op), (PyObject *)types->result);
+        return -1;
     }
-    char empty[16];
-    const enum ps_dtype named = accumulator < PS_NUM_DTYPES ? accumulator : call->type;
-    const int64_t itemsize = ps_dtype_size[named];
-    ps_write_empty(op, named, empty);
-    ps_convert(call->type, work->empty, named, itemsize, false, empty, itemsize, 1);
+    const int64_t itemsize = ps_dtype_size[types->sum_type];
+    ps_write_empty(op, types->sum_type, empty);
+    ps_convert(call->type, work->empty, types->sum_type, itemsize, false, empty,
+               itemsize, 1);
     call->empty = work->empty;
     return 0;
 }
 
 static int
-open_arrays(ps_state *state, scan_work *work, PyObject *values, PyObject *index)
+open_arrays(scan_work *work)
 {
+    ps_reduce *const reduce = work->reduce;
     ps_scan_call *const call = &work->call;
-    const enum ps_dtype accumulator = ps_dtype_of(state, work->accumulator);
+    const ps_fold_types *const types = &reduce->types;
     /* What the op works in holds more than the accumulator. */
-    const bool widens = ps_dtype_size[accumulator] < ps_dtype_size[call->type];
-    work->values = ps_open_rows(state, values, work->accumulator, call->type, widens,
-                                &call->dtype);
-    work->index = work->values != NULL ? ps_open_vector(index) : NULL;
-    if (work->index == NULL) {
+    const bool widens = ps_dtype_size[types->sum_type] < ps_dtype_size[call->type];
+    PyArrayObject *const rows = ps_entries_first(reduce, reduce->values);
+    if (rows == NULL) {
         return -1;
     }
-    Py_INCREF(work->dtype);
-    work->out = (PyArrayObject *)PyArray_Empty(
-            PyArray_NDIM(work->values), PyArray_DIMS(work->values), work->dtype, 0);
+    work->values = ps_open_rows(reduce->state, rows, types->sum, call->type, widens,
+                                &call->dtype);
+    Py_DECREF((PyObject *)rows);
+    if (work->values == NULL || ps_flat_ids(reduce, false, &work->ids) < 0) {
+        return -1;
+    }
+    Py_INCREF(types->result);
+    work->out = (PyArrayObject *)PyArray_Empty(2, PyArray_DIMS(work->values),
+                                               types->result, 0);
     return work->out != NULL ? 0 : -1;
 }
 
@@ -78,75 +75,68 @@ static int
 take_pointers(scan_work *work)
 {
     ps_scan_call *const call = &work->call;
-    const int64_t length = PyArray_DIM(work->index, 0);
-    const ps_index index = ps_vector_index(work->index, 0, &work->stride);
+    const ps_runs *const runs = &work->reduce->runs;
+    int64_t unused;
+    ps_index stops;
     call->n = PyArray_DIM(work->values, 0);
-    call->width = ps_row_width(work->values);
+    call->width = PyArray_DIM(work->values, 1);
     call->values = PyArray_BYTES(work->values);
     call->out = PyArray_BYTES(work->out);
-    if (call->width < 0) {
-        return -1;
+    if (work->ids == NULL) {
+        call->n_segments = runs->n_segments;
+        return ps_open_limits(runs, &call->offsets, &work->stride, &stops, &unused);
     }
-    if (PyArray_DIM(work->out, 0) != call->n ||
-        ps_row_width(work->out) != call->width) {
-        return ps_raise_changed("values");
-    }
-    if (work->has_ids ? length != call->n : length == 0) {
+    call->ids = ps_flat_index(work->ids, 0, &work->stride);
+    return PyArray_SIZE(work->ids) == call->n ? 0 : ps_raise_changed("ids");
+}
+
+/* The error of ids below 0, or of offsets that are none. */
+static int
+raise_unfit(const scan_work *work)
+{
+    ps_reduce *const reduce = work->reduce;
+    int64_t top;
+    if (reduce->plan != NULL) {
         PyErr_SetString(PyExc_ValueError,
-                        "there is an id for each row of values, or one offset more "
-                        "than segments");
+                        "the plan drops entries, which then have no segment");
         return -1;
     }
-    *(work->has_ids ? &call->ids : &call->offsets) = index;
-    call->n_segments = work->has_ids ? 0 : length - 1;
-    return 0;
+    if (work->ids == NULL) {
+        return ps_raise_entries(reduce);
+    }
+    const ps_status found = ps_top_of(reduce->state, work->ids, NULL, &top);
+    const ps_status status =
+            ps_check_numbers(reduce->state, work->ids, NULL, PS_MODE_IDS,
+                             found.code == PS_TOO_LARGE ? INT64_MAX : top);
+    return ps_raise(reduce->state, status, "ids") < 0 ? -1 : ps_raise_changed("ids");
 }
 
-static PyObject *
-scan(ps_state *state, scan_work *work, PyObject *values, PyObject *index, PyObject *op)
+static int
+run(scan_work *work)
 {
-    enum ps_op named;
-    if (ps_to_op(state, op, &named) < 0 || choose_types(state, work, named) < 0 ||
-        open_arrays(state, work, values, index) < 0 || take_pointers(work) < 0) {
-        return NULL;
+    ps_reduce *const reduce = work->reduce;
+    if (choose_types(work) < 0 || open_arrays(work) < 0 || take_pointers(work) < 0) {
+        return -1;
     }
-    const int64_t nbytes = PyArray_NBYTES(work->values) + PyArray_NBYTES(work->out) +
-                           PyArray_NBYTES(work->index);
-    const ps_status status = ps_run_op(state, ps_running, &work->call, nbytes);
-    if (status.code == PS_INDEX_BAD) {
-        Py_RETURN_NONE;
-    }
-    return ps_raise(state, status, "ids") < 0 ? NULL : Py_NewRef((PyObject *)work->out);
+    const int64_t nbytes =
+            PyArray_NBYTES(work->values) + PyArray_NBYTES(work->out) + 8 * work->call.n;
+    const ps_status status = ps_run_op(reduce->state, ps_running, &work->call, nbytes);
+    return status.code == PS_INDEX_BAD ? raise_unfit(work)
+                                       : ps_raise(reduce->state, status, "ids");
 }
 
-/* segment_scan(values, ids, offsets, op, exclusive, reverse, dtype, accumulator): what
- * the segment of each row has come to there; ids or offsets is None. None where an id
- * is below 0, or offsets are none. */
-PyObject *
-ps_py_segment_scan(PyObject *module, PyObject *const *args, Py_ssize_t n_args)
+int
+ps_run_scan(ps_reduce *reduce, bool is_exclusive, bool is_backward)
 {
-    if (n_args != 8 || !PyArray_DescrCheck(args[6]) || !PyArray_DescrCheck(args[7])) {
-        PyErr_SetString(PyExc_TypeError,
-                        "segment_scan takes eight arguments, the last "
-                        "two of which are dtypes");
-        return NULL;
+    scan_work work = {
+            .reduce = reduce,
+            .call = {.is_exclusive = is_exclusive, .is_backward = is_backward}};
+    if (run(&work) == 0) {
+        reduce->sums = ps_entries_back(
+                reduce, (PyArrayObject *)Py_NewRef((PyObject *)work.out), true);
     }
-    scan_work work;
-    memset(&work, 0, sizeof(work));
-    const int is_exclusive = PyObject_IsTrue(args[4]);
-    const int is_backward = is_exclusive < 0 ? -1 : PyObject_IsTrue(args[5]);
-    if (is_backward < 0) {
-        return NULL;
-    }
-    work.dtype = (PyArray_Descr *)args[6];
-    work.accumulator = (PyArray_Descr *)args[7];
-    work.has_ids = args[1] != Py_None;
-    work.call.is_exclusive = is_exclusive != 0;
-    work.call.is_backward = is_backward != 0;
-    PyObject *const index = work.has_ids ? args[1] : args[2];
-    PyObject *const result = scan(ps_get_state(module), &work, args[0], index, args[3]);
-    Py_XDECREF(work.values);
-    Py_XDECREF(work.index);
-    Py_XDECREF(work.out);
-    return result;
+    Py_XDECREF((PyObject *)work.values);
+    Py_XDECREF((PyObject *)work.ids);
+    Py_XDECREF((PyObject *)work.out);
+    return reduce->sums != NULL ? 0 : -1;
 }

@@ -3,10 +3,13 @@
  * looked at. */
 #include "python/segment_call.h"
 
+#include <string.h>
+
 #include "ops/values.h"
 #include "python/args.h"
 #include "python/arrays.h"
 #include "python/copies.h"
+#include "python/limits.h"
 #include "python/py_plan.h"
 #include "python/request.h"
 #include "python/values.h"
@@ -21,36 +24,78 @@ put(ps_segment_work *work, enum slot slot, PyArrayObject *array)
 
 /* ---- what the call asks ---- */
 
-/* Options whose way is the helper's. */
-static bool
-has_other_options(const ps_segment_work *work)
+/* Options that the op does not have. */
+static int
+check_options(const ps_segment_work *work)
 {
-    const ps_reduction *const reduction = work->reduce.reduction;
-    const bool has_places = reduction->of == PS_FOLD_VALUES &&
-                            (reduction->fold == PS_min || reduction->fold == PS_max ||
-                             reduction->fold == PS_fmin || reduction->fold == PS_fmax);
-    return is_given(work, Q) || (work->slot[DDOF] != NULL && !reduction->spreads) ||
-           (is_on(work, RETURN_ARG) && (!has_places || is_given(work, INITIAL)));
+    const ps_reduction *const row = work->reduce.reduction;
+    const bool is_sum = row->fold == PS_add && row->of == PS_FOLD_VALUES;
+    const bool has_initial = is_given(work, INITIAL),
+               has_values = is_given(work, VALUES);
+    const bool lacks_initial =
+            row->divides || row->of == PS_FOLD_ONES || row->of == PS_FOLD_ORDER;
+    const bool has_places = row->of == PS_FOLD_ENDS ||
+                            (row->of == PS_FOLD_VALUES && ps_is_order(row->fold));
+    const struct {
+        bool is_wrong;
+        PyObject *type;
+        const char *words;
+    } rules[] = {{is_given(work, WEIGHTS) && (!is_sum || row->spreads), PyExc_TypeError,
+                  "weights= goes with add and mean, not '%s'"},
+                 {work->reduce.compensated && !is_sum && row->of != PS_FOLD_POWERS,
+                  PyExc_ValueError,
+                  "compensated= goes with add, mean, var, std, logsumexp, not '%s'"},
+                 {has_initial && lacks_initial, PyExc_TypeError,
+                  "initial= has no meaning for '%s'"},
+                 {has_initial && is_given(work, FILL_VALUE), PyExc_TypeError,
+                  "initial= and fill_value= exclude each other"},
+                 {work->reduce.wants_places && !has_places, PyExc_TypeError,
+                  "return_arg= goes with min, max, fmin, fmax, first, last, not '%s'"},
+                 {row->needs_levels && !is_given(work, Q), PyExc_TypeError,
+                  "op='quantile' needs q=, numbers from 0 to 1"},
+                 {!has_values && row->of != PS_FOLD_ONES, PyExc_TypeError,
+                  "values is None, which goes with op='count' alone"},
+                 {!has_values && is_given(work, GATHER), PyExc_TypeError,
+                  "gather= needs values"}};
+    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+        if (rules[i].is_wrong) {
+            PyErr_Format(rules[i].type, rules[i].words, row->name);
+            return -1;
+        }
+    }
+    return 0;
 }
 
-/* Are segments said in exactly one way? */
-static bool
-has_one_addressing(const ps_segment_work *work)
+/* Segments are said in exactly one way. */
+static int
+check_addressing(const ps_segment_work *work)
 {
-    const bool by_ranges = is_given(work, STARTS) && is_given(work, STOPS);
-    const int ways = is_given(work, IDS) + is_given(work, OFFSETS) +
-                     is_given(work, LENGTHS) +
-                     (is_given(work, STARTS) || is_given(work, STOPS));
-    return ways == 1 && (by_ranges || !is_given(work, STARTS)) &&
-           (by_ranges || !is_given(work, STOPS));
-}
-
-/* Does the call count ids, for which it needs no values? */
-static bool
-counts_ids(const ps_segment_work *work)
-{
-    return work->reduce.reduction->of == PS_FOLD_ONES && is_given(work, IDS) &&
-           !is_given(work, GATHER) && !is_on(work, SKIPNA);
+    static const char *const names[] = {"ids", "offsets", "starts and stops",
+                                        "lengths"};
+    const bool has_starts = is_given(work, STARTS), has_stops = is_given(work, STOPS);
+    const bool ways[] = {is_given(work, IDS), is_given(work, OFFSETS),
+                         has_starts || has_stops, is_given(work, LENGTHS)};
+    char found[64] = "";
+    int n = 0;
+    for (int i = 0; i < 4; i++) {
+        if (ways[i]) {
+            strcat(strcat(found, n++ > 0 ? " and " : ""), names[i]);
+        }
+    }
+    if (n != 1) {
+        PyErr_Format(PyExc_TypeError,
+                     "exactly one of ids, offsets, starts and stops, lengths is "
+                     "needed; got %s",
+                     n > 0 ? found : "none");
+    }
+    else if (has_starts != has_stops) {
+        PyErr_Format(PyExc_TypeError, "starts and stops go together; %s is missing",
+                     has_starts ? "stops" : "starts");
+    }
+    else if (!ways[0] && is_on(work, ASSUME_SORTED)) {
+        PyErr_SetString(PyExc_TypeError, "assume_sorted goes with ids");
+    }
+    return PyErr_Occurred() ? -1 : 0;
 }
 
 int
@@ -58,12 +103,7 @@ ps_take_segment_options(ps_segment_work *work)
 {
     PyObject *const *const slot = work->slot;
     ps_reduce *const reduce = &work->reduce;
-    const ps_reduction *const reduction = reduce->reduction;
-    if (reduction == NULL || has_other_options(work) || !has_one_addressing(work) ||
-        (!is_given(work, VALUES) && !counts_ids(work))) {
-        return 0;
-    }
-    if (ps_to_mode(slot[MODE], false, &reduce->mode) < 0 ||
+    if (reduce->reduction == NULL || ps_to_mode(slot[MODE], false, &reduce->mode) < 0 ||
         ps_to_bool(slot[RETURN_ARG], "return_arg", &reduce->wants_places) < 0 ||
         ps_to_bool(slot[SKIPNA], "skipna", &reduce->skips_missing) < 0 ||
         ps_to_bool(slot[RETURN_COUNTS], "return_counts", &reduce->returns_counts) < 0 ||
@@ -75,32 +115,38 @@ ps_take_segment_options(ps_segment_work *work)
     }
     reduce->starts = is_given(work, INITIAL);
     reduce->fills = is_given(work, FILL_VALUE);
-    const bool is_sum = reduction->fold == PS_add && reduction->of == PS_FOLD_VALUES &&
-                        !reduction->spreads;
-    const bool lacks_initial = reduction->divides || reduction->of == PS_FOLD_ONES ||
-                               reduction->of == PS_FOLD_PLACES;
-    return !(is_on(work, ASSUME_SORTED) && !is_given(work, IDS)) &&
-           !(reduce->starts && (reduce->fills || lacks_initial)) &&
-           !(reduce->compensated && (!is_sum || is_given(work, STARTS))) &&
-           !(is_given(work, WEIGHTS) && (!is_sum || reduce->compensated));
+    if (check_options(work) < 0) {
+        return -1;
+    }
+    if (reduce->reduction->of == PS_FOLD_POWERS) { /* which lose nothing to speak of */
+        reduce->compensated = false;
+    }
+    return check_addressing(work);
 }
 
 /* ---- arguments to arrays ---- */
 
-/* Arrays of integers stand in the slots in place of what they were made of. */
+/* An argument that became `array`, or NULL where there was an error, is that from here
+ * on. */
+static int
+keep(ps_segment_work *work, enum slot slot, PyArrayObject *array, PyArrayObject **to)
+{
+    *to = array;
+    if (array != NULL) {
+        put(work, slot, array);
+    }
+    return array != NULL ? 0 : -1;
+}
+
 static int
 take_index(ps_segment_work *work, enum slot slot, const char *name,
            PyArrayObject **index)
 {
-    if (!is_given(work, slot)) {
-        return 1;
-    }
-    *index = ps_as_index(work->reduce.state, work->slot[slot], name);
-    if (*index == NULL) {
-        return -1;
-    }
-    put(work, slot, *index);
-    return 1;
+    return is_given(work, slot)
+                   ? keep(work, slot,
+                          ps_as_index(work->reduce.state, work->slot[slot], name),
+                          index)
+                   : 0;
 }
 
 /* A negative number in a plan that counted it from the end is out of bounds as an id:
@@ -110,7 +156,9 @@ refuse_negative(const ps_segment_work *work, const ps_plan *plan)
 {
     const int64_t at = plan->first_negative;
     if (at < 0) {
-        return 0;
+        PyErr_SetString(PyExc_IndexError,
+                        "the plan holds negative indices, which are no segment ids");
+        return -1;
     }
     const int64_t row = plan->is_wide ? ((const int64_t *)plan->row)[at]
                                       : ((const int32_t *)plan->row)[at];
@@ -122,15 +170,20 @@ refuse_negative(const ps_segment_work *work, const ps_plan *plan)
     return ps_raise(work->reduce.state, status, "ids");
 }
 
-/* A plan's rows as ids; what it is not good for, the helper says. */
+/* A plan's rows as ids. */
 static int
 take_plan(ps_segment_work *work, const ps_plan *plan)
 {
     ps_reduce *const reduce = &work->reduce;
-    const bool names_other = is_given(work, MODE) && reduce->mode != PS_MODE_IDS &&
-                             reduce->mode != plan->mode;
-    if (names_other || (is_on(work, ASSUME_SORTED) && !plan->is_sorted)) {
-        return 0;
+    if (reduce->mode != PS_MODE_IDS && reduce->mode != plan->mode) {
+        PyErr_Format(PyExc_ValueError, "the plan has mode '%s', the call '%s'",
+                     ps_mode_name(plan->mode), ps_mode_name(reduce->mode));
+        return -1;
+    }
+    if (is_on(work, ASSUME_SORTED) && !plan->is_sorted) {
+        PyErr_SetString(PyExc_ValueError,
+                        "assume_sorted: the plan's ids are not sorted");
+        return -1;
     }
     if (plan->has_negative && plan->mode == PS_MODE_RAISE) {
         return refuse_negative(work, plan);
@@ -138,13 +191,15 @@ take_plan(ps_segment_work *work, const ps_plan *plan)
     reduce->plan = work->slot[IDS];
     reduce->mode = plan->n_kept < plan->n ? PS_MODE_DROP : PS_MODE_IDS;
     reduce->ids = ps_plan_rows(work->slot[IDS]);
-    return reduce->ids != NULL ? 1 : -1;
+    return reduce->ids != NULL ? 0 : -1;
 }
 
 static int
 take_ids(ps_segment_work *work)
 {
-    const ps_plan *const plan = ps_plan_of(work->reduce.state, work->slot[IDS]);
+    const ps_plan *const plan =
+            is_given(work, IDS) ? ps_plan_of(work->reduce.state, work->slot[IDS])
+                                : NULL;
     return plan != NULL ? take_plan(work, plan)
                         : take_index(work, IDS, "ids", &work->reduce.ids);
 }
@@ -153,40 +208,61 @@ static int
 take_limits(ps_segment_work *work, enum slot slot, const char *name,
             PyArrayObject **limits)
 {
-    if (!is_given(work, slot)) {
-        return 1;
-    }
-    const int taken =
-            ps_take_limits(work->reduce.state, work->slot[slot], name, limits);
-    if (taken == 1) {
-        put(work, slot, *limits);
-    }
-    return taken;
+    return is_given(work, slot)
+                   ? keep(work, slot,
+                          ps_as_limits(work->reduce.state, work->slot[slot], name),
+                          limits)
+                   : 0;
 }
 
-/* where= as bools, and weights= as an array: weak numbers are the helper's. */
+/* Python numbers are weak beside values that are not whole. */
+static PyArrayObject *
+as_weights(const ps_reduce *reduce, PyObject *object)
+{
+    PyArrayObject *const values = reduce->values;
+    if (!ps_is_python_number(object) || PyArray_ISINTEGER(values) ||
+        PyArray_ISBOOL(values)) {
+        return ps_as_array(reduce->state, object, "weights");
+    }
+    PyObject *const promoted = ps_get_helper(reduce->state, PS_HELPER_promoted);
+    PyObject *const descr =
+            promoted != NULL ? PyObject_CallFunctionObjArgs(
+                                       promoted, (PyObject *)values, object, NULL)
+                             : NULL;
+    if (descr != NULL && !PyArray_DescrCheck(descr)) {
+        Py_DECREF(descr);
+        return ps_as_array(reduce->state, object, "weights");
+    }
+    return descr != NULL ? (PyArrayObject *)PyArray_FromAny(
+                                   object, (PyArray_Descr *)descr, 0, 0, 0, NULL)
+                         : NULL;
+}
+
+/* where= as bools, and weights= as an array of numbers. */
 static int
 take_companions(ps_segment_work *work)
 {
     ps_reduce *const reduce = &work->reduce;
-    if (is_given(work, WHERE)) {
-        reduce->mask = ps_as_mask(reduce->state, work->slot[WHERE], "where");
-        if (reduce->mask == NULL) {
-            return -1;
-        }
-        put(work, WHERE, reduce->mask);
+    if (is_given(work, WHERE) &&
+        keep(work, WHERE, ps_as_mask(reduce->state, work->slot[WHERE], "where"),
+             &reduce->mask) < 0) {
+        return -1;
     }
-    if (is_given(work, WEIGHTS)) {
-        if (ps_is_python_number(work->slot[WEIGHTS])) {
-            return 0;
-        }
-        reduce->weights = ps_as_array(reduce->state, work->slot[WEIGHTS], "weights");
-        if (reduce->weights == NULL) {
-            return -1;
-        }
-        put(work, WEIGHTS, reduce->weights);
+    if (!is_given(work, WEIGHTS)) {
+        return 0;
     }
-    return 1;
+    if (keep(work, WEIGHTS, as_weights(reduce, work->slot[WEIGHTS]), &reduce->weights) <
+        0) {
+        return -1;
+    }
+    PyArray_Descr *const descr = PyArray_DESCR(reduce->weights);
+    const enum ps_dtype type = ps_dtype_of(reduce->state, descr);
+    if (type == PS_raw || type == PS_t64) {
+        PyErr_Format(PyExc_TypeError, "'weights' has dtype %S; expected numbers",
+                     (PyObject *)descr);
+        return -1;
+    }
+    return 0;
 }
 
 int
@@ -194,34 +270,28 @@ ps_take_segment_arrays(ps_segment_work *work)
 {
     ps_reduce *const reduce = &work->reduce;
     ps_runs *const runs = &reduce->runs;
-    if (is_given(work, VALUES)) {
-        reduce->values = ps_as_array(reduce->state, work->slot[VALUES], "values");
-        if (reduce->values == NULL) {
-            return -1;
-        }
-        put(work, VALUES, reduce->values);
+    if (is_given(work, VALUES) &&
+        keep(work, VALUES, ps_as_array(reduce->state, work->slot[VALUES], "values"),
+             &reduce->values) < 0) {
+        return -1;
     }
-    int taken = take_ids(work);
-    if (taken == 1 && reduce->values == NULL) { /* ids stand in for what they count */
+    if (take_ids(work) < 0) {
+        return -1;
+    }
+    if (reduce->values == NULL && reduce->ids != NULL) { /* which stand in for them */
         reduce->values = (PyArrayObject *)Py_NewRef((PyObject *)reduce->ids);
     }
-    if (taken == 1) {
-        taken = take_index(work, GATHER, "gather", &reduce->gather);
-    }
-    if (taken == 1) {
-        taken = take_limits(work, OFFSETS, "offsets", &runs->starts);
-    }
-    if (taken == 1) {
-        taken = take_limits(work, STARTS, "starts", &runs->starts);
-    }
-    if (taken == 1) {
-        taken = take_limits(work, STOPS, "stops", &runs->stops);
-    }
-    if (taken == 1) { /* kept in `stops`, from which offsets are made later */
-        taken = take_limits(work, LENGTHS, "lengths", &runs->stops);
-    }
-    return taken == 1 ? take_companions(work) : taken;
+    /* Lengths are kept in `stops`, from which offsets are made later. */
+    return take_index(work, GATHER, "gather", &reduce->gather) < 0 ||
+                           take_limits(work, OFFSETS, "offsets", &runs->starts) < 0 ||
+                           take_limits(work, STARTS, "starts", &runs->starts) < 0 ||
+                           take_limits(work, STOPS, "stops", &runs->stops) < 0 ||
+                           take_limits(work, LENGTHS, "lengths", &runs->stops) < 0
+                   ? -1
+                   : take_companions(work);
 }
+
+/* ---- numbers ---- */
 
 /* ddof=: any real number. */
 static int
@@ -229,14 +299,70 @@ take_freedom(ps_segment_work *work)
 {
     PyObject *const given = work->slot[DDOF];
     if (given == NULL) {
-        return 1;
-    }
-    if (!PyLong_Check(given) && !PyFloat_Check(given) &&
-        !PyArray_IsScalar(given, Integer) && !PyArray_IsScalar(given, Floating)) {
         return 0;
     }
-    work->reduce.ddof = PyFloat_AsDouble(given);
-    return work->reduce.ddof == -1 && PyErr_Occurred() ? -1 : 1;
+    if (PyLong_CheckExact(given) || PyFloat_CheckExact(given)) {
+        work->reduce.ddof = PyFloat_AsDouble(given);
+        return work->reduce.ddof == -1 && PyErr_Occurred() ? -1 : 0;
+    }
+    PyArrayObject *const array = (PyArrayObject *)PyArray_FROM_O(given);
+    if (array == NULL) {
+        return -1;
+    }
+    const bool is_real = PyArray_NDIM(array) == 0 &&
+                         strchr("biuf", PyArray_DESCR(array)->kind) != NULL;
+    if (is_real) {
+        PyObject *const item = PyArray_GETITEM(array, PyArray_BYTES(array));
+        work->reduce.ddof = item != NULL ? PyFloat_AsDouble(item) : -1;
+        Py_XDECREF(item);
+    }
+    else {
+        PyErr_Format(PyExc_TypeError, "'ddof' must be a real number, not %R", given);
+    }
+    Py_DECREF((PyObject *)array);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+/* q=: a number from 0 to 1 or a list of them, copied before they are looked at, since
+ * others may write to them. */
+static int
+take_levels(ps_segment_work *work)
+{
+    ps_reduce *const reduce = &work->reduce;
+    PyObject *const given = work->slot[Q];
+    if (!is_given(work, Q)) {
+        return 0;
+    }
+    PyArrayObject *const array = (PyArrayObject *)PyArray_FROM_O(given);
+    if (array == NULL) {
+        return -1;
+    }
+    const int ndim = PyArray_NDIM(array);
+    const bool are_numbers = PyArray_SIZE(array) == 0 ||
+                             strchr("iuf", PyArray_DESCR(array)->kind) != NULL;
+    bool fit = ndim <= 1;
+    if (are_numbers && fit) {
+        reduce->levels = (PyArrayObject *)PyArray_FromArray(
+                array, PyArray_DescrFromType(NPY_DOUBLE),
+                NPY_ARRAY_CARRAY | NPY_ARRAY_ENSURECOPY | NPY_ARRAY_FORCECAST |
+                        NPY_ARRAY_ENSUREARRAY);
+    }
+    Py_DECREF((PyObject *)array);
+    if (PyErr_Occurred()) {
+        return -1;
+    }
+    const double *const q =
+            reduce->levels != NULL ? PyArray_DATA(reduce->levels) : NULL;
+    for (npy_intp i = 0; q != NULL && i < PyArray_SIZE(reduce->levels); i++) {
+        fit = fit && q[i] >= 0 && q[i] <= 1;
+    }
+    if (!are_numbers || !fit) {
+        PyErr_Format(are_numbers ? PyExc_ValueError : PyExc_TypeError,
+                     "q is %R; expected a number from 0 to 1, or a list of them",
+                     given);
+        return -1;
+    }
+    return 0;
 }
 
 /* The numbers among the arguments: the last that may run Python code. */
@@ -254,10 +380,11 @@ ps_take_segment_numbers(ps_segment_work *work)
         return -1;
     }
     reduce->size = -1;
-    return is_given(work, NUM_SEGMENTS) && ps_to_size(work->slot[NUM_SEGMENTS],
-                                                      "num_segments", &reduce->size) < 0
-                   ? -1
-                   : take_freedom(work);
+    if (is_given(work, NUM_SEGMENTS) &&
+        ps_to_size(work->slot[NUM_SEGMENTS], "num_segments", &reduce->size) < 0) {
+        return -1;
+    }
+    return take_freedom(work) < 0 ? -1 : take_levels(work);
 }
 
 /* ---- arrays that stay ---- */
@@ -316,43 +443,65 @@ ps_settle_segment_arrays(ps_segment_work *work)
             return -1;
         }
     }
-    return 1;
+    return 0;
 }
 
 /* ---- types and scalars ---- */
 
-/* initial= or fill_value= as an item of `type`; times go through NumPy's own rules. */
+/* What cannot become `initial` or `fill_value`, in words of its own. */
 static int
-take_scalar(const ps_segment_work *work, PyObject *object, PyArray_Descr *descr,
+refuse_scalar(const char *name, PyObject *object, PyArray_Descr *descr)
+{
+    if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_OverflowError, "%s is %R, which does not fit dtype %S", name,
+                     object, (PyObject *)descr);
+    }
+    else if (PyErr_ExceptionMatches(PyExc_TypeError)) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_TypeError, "%s is %R; expected a number of dtype %S", name,
+                     object, (PyObject *)descr);
+    }
+    return -1;
+}
+
+/* initial= or fill_value= as an item of `descr`, in `type`. */
+static int
+take_scalar(const ps_segment_work *work, enum slot slot, PyArray_Descr *descr,
             enum ps_dtype type, char *item)
 {
+    const char *const name = slot == INITIAL ? "initial" : "fill_value";
+    PyObject *const object = work->slot[slot];
     ps_incoming incoming = {NULL};
-    int taken = type != PS_t64 && type != PS_f80;
-    if (taken && ps_take_values(work->reduce.state, object, descr, type,
-                                NPY_SAME_KIND_CASTING, &incoming) < 0) {
-        const bool is_known = PyErr_ExceptionMatches(PyExc_TypeError) ||
-                              PyErr_ExceptionMatches(PyExc_OverflowError);
-        taken = is_known ? 0 : -1;
-        if (is_known) { /* in words of its own */
-            PyErr_Clear();
-        }
+    const bool is_list = PyList_Check(object) || PyTuple_Check(object);
+    int status = 0;
+    if (!is_list && ps_take_values(work->reduce.state, object, descr, type,
+                                   NPY_SAME_KIND_CASTING, &incoming) < 0) {
+        status = refuse_scalar(name, object, descr);
     }
-    if (taken == 1 && incoming.array != NULL && PyArray_NDIM(incoming.array) != 0) {
-        taken = 0;
+    else if (is_list || (incoming.array != NULL && PyArray_NDIM(incoming.array) != 0)) {
+        PyErr_Format(PyExc_ValueError, "%s is %R; expected a scalar", name, object);
+        status = -1;
     }
-    if (taken == 1) {
+    else {
         const ps_values *const view = &incoming.view;
         ps_convert(type, item, view->dtype, view->itemsize, view->swapped, view->data,
                    0, 1);
     }
     ps_close_values(&incoming);
-    return taken;
+    return status;
 }
 
-/* The dtype that a call computes from: that of the values, or of their products. */
+/* The dtype that a call computes from: that of the values, or of their products; truth
+ * is asked of the values first of all. */
 static PyArray_Descr *
-given_descr(const ps_reduce *reduce)
+given_descr(const ps_reduce *reduce, enum ps_dtype given)
 {
+    if (reduce->values == NULL ||
+        (reduce->reduction->of == PS_FOLD_TRUTH &&
+         (given != PS_raw || PyArray_ISCOMPLEX(reduce->values)))) {
+        return PyArray_DescrFromType(NPY_BOOL);
+    }
     PyArray_Descr *both[2] = {PyArray_DESCR(reduce->values), NULL};
     if (reduce->weights == NULL) {
         return (PyArray_Descr *)Py_NewRef((PyObject *)both[0]);
@@ -361,40 +510,19 @@ given_descr(const ps_reduce *reduce)
     return PyArray_ResultType(0, NULL, 2, both);
 }
 
-/* Truth is asked of the values first of all. */
+/* What kernels do not convert to the type of sums is NumPy's to cast: ticks of another
+ * unit, which are numbers of the same type that mean other times, in foreign byte
+ * orders as well, once, before rows are counted in them. 0 or -1. */
 static int
-take_truth(ps_reduce *reduce, enum ps_dtype *given)
+cast_values(ps_reduce *reduce, enum ps_dtype given)
 {
-    if (reduce->reduction->of != PS_FOLD_TRUTH || *given == PS_b1) {
-        return 0;
-    }
-    if (reduce->skips_missing) { /* NaN is true, but missing */
-        return 1;
-    }
-    *given = PS_b1;
-    Py_SETREF(reduce->values,
-              ps_cast_of(reduce->values, PyArray_DescrFromType(NPY_BOOL)));
-    return reduce->values != NULL ? 0 : -1;
-}
-
-/* Are these weights numbers? */
-static bool
-has_numbers_for_weights(const ps_reduce *reduce)
-{
-    const enum ps_dtype type =
-            reduce->weights != NULL
-                    ? ps_dtype_of(reduce->state, PyArray_DESCR(reduce->weights))
-                    : PS_f64;
-    return type != PS_raw && type != PS_t64;
-}
-
-/* Ticks of another unit are numbers of the same type that mean other times, and foreign
- * byte orders are NumPy's to cast: once, before rows are counted in them. 0 or -1. */
-static int
-cast_ticks(ps_reduce *reduce)
-{
+    const enum ps_dtype type = reduce->types.sum_type;
     PyArray_Descr *const descr = reduce->types.sum;
-    if (PyArray_EquivTypes(PyArray_DESCR(reduce->values), descr)) {
+    const enum ps_folded of = reduce->reduction->of;
+    const bool fits = type == PS_t64 ? PyArray_EquivTypes(PyArray_DESCR(reduce->values),
+                                                          descr) != 0
+                                     : ps_can_convert(given, type);
+    if (fits || of == PS_FOLD_ONES || of == PS_FOLD_TRUTH) {
         return 0;
     }
     Py_INCREF(descr);
@@ -402,56 +530,60 @@ cast_ticks(ps_reduce *reduce)
     return reduce->values != NULL ? 0 : -1;
 }
 
+/* initial= in the type of sums; where half types are compared, it is one of them. */
+static int
+take_initial(ps_segment_work *work, enum ps_dtype given)
+{
+    ps_reduce *const reduce = &work->reduce;
+    const ps_fold_types *const types = &reduce->types;
+    const bool is_place = reduce->reduction->of == PS_FOLD_PLACES;
+    const bool is_half = ps_dtype_kind[given] == PS_KIND_HALF &&
+                         ps_is_order(reduce->reduction->fold) &&
+                         (is_place || types->result_type == given);
+    if (!is_half) {
+        return take_scalar(work, INITIAL, types->sum, types->sum_type, reduce->start);
+    }
+    char item[16];
+    PyArray_Descr *const half = ps_descr_of(reduce->state, given);
+    const int status =
+            half != NULL ? take_scalar(work, INITIAL, half, given, item) : -1;
+    if (status == 0) {
+        ps_convert(types->sum_type, reduce->start, given, ps_dtype_size[given], false,
+                   item, 0, 1);
+    }
+    Py_XDECREF(half);
+    return status;
+}
+
 int
 ps_take_segment_types(ps_segment_work *work)
 {
     ps_reduce *const reduce = &work->reduce;
     ps_fold_types *const types = &reduce->types;
-    enum ps_dtype given;
-    if (ps_storage_of(reduce->state, reduce->values, &given) != PS_STORED_NUMBERS ||
-        !has_numbers_for_weights(reduce)) {
-        return PyErr_Occurred() ? -1 : 0;
-    }
-    const int truth = take_truth(reduce, &given);
-    if (truth != 0) {
-        return truth < 0 ? -1 : 0;
-    }
-    PyArray_Descr *const descr = given_descr(reduce);
-    if (descr == NULL) {
-        const bool have_no_type = PyErr_ExceptionMatches(PyExc_TypeError);
-        if (have_no_type) {
-            PyErr_Clear();
-        }
-        return have_no_type ? 0 : -1;
-    }
-    int found = ps_find_types(reduce->state, reduce->reduction, descr,
-                              work->slot[DTYPE], types);
-    Py_DECREF(descr);
-    const bool skips = reduce->mask != NULL || reduce->skips_missing;
-    const bool has_no_neutral = reduce->reduction->of == PS_FOLD_ENDS ||
-                                (reduce->reduction->fold == PS_mul &&
-                                 ps_dtype_kind[types->sum_type] == PS_KIND_COMPLEX);
-    if (found == 1 && reduce->reduction->of != PS_FOLD_PLACES &&
-        !ps_can_convert(types->sum_type, types->result_type)) {
-        found = 0;
-    }
-    if (found == 1 && reduce->ids == NULL && skips && has_no_neutral) {
-        found = 0; /* runs skip nothing: what is left out holds the neutral value */
-    }
-    if (found == 1 && (is_given(work, DTYPE) || reduce->weights != NULL) &&
-        !ps_can_convert(given, types->sum_type)) {
-        found = 0; /* NumPy's cast would warn, which a reduction never does */
-    }
-    if (found == 1 && types->sum_type == PS_t64 && cast_ticks(reduce) < 0) {
+    enum ps_dtype given = PS_b1;
+    if (reduce->values != NULL &&
+        ps_storage_of(reduce->state, reduce->values, &given) < 0) {
         return -1;
     }
-    if (found == 1 && reduce->starts) {
-        found = take_scalar(work, work->slot[INITIAL], types->sum, types->sum_type,
-                            reduce->start);
+    PyArray_Descr *const descr = given_descr(reduce, given);
+    const int found = descr != NULL ? ps_find_types(reduce->state, reduce->reduction,
+                                                    descr, work->slot[DTYPE], types)
+                                    : -1;
+    Py_XDECREF(descr);
+    if (found < 0) {
+        return -1;
     }
-    if (found == 1 && reduce->fills) {
-        found = take_scalar(work, work->slot[FILL_VALUE], types->result,
-                            types->result_type, reduce->fill);
+    if (types->sum_type == PS_raw || types->result_type == PS_raw) {
+        reduce->is_foreign = true;
+        return 0;
     }
-    return found;
+    if (reduce->values != NULL && cast_values(reduce, given) < 0) {
+        return -1;
+    }
+    return (reduce->starts && take_initial(work, given) < 0) ||
+                           (reduce->fills &&
+                            take_scalar(work, FILL_VALUE, types->result,
+                                        types->result_type, reduce->fill) < 0)
+                   ? -1
+                   : 0;
 }

@@ -1,7 +1,7 @@
 /* A call of segment_reduce on its way through three files: its arguments become arrays
  * and numbers (segment_arguments.c), these are laid out on axes and segments
- * (segment_layout.c), and py_segment.c runs it and delivers. Each step answers 1, done,
- * 0, for the helper, which has words for every mistake, or -1, an exception is set. */
+ * (segment_layout.c), and who called them runs it and delivers. Each step answers 0, or
+ * -1 with an exception. */
 #ifndef PS_PYTHON_SEGMENT_CALL_H
 #define PS_PYTHON_SEGMENT_CALL_H
 
@@ -41,7 +41,6 @@ enum slot {
 typedef struct {
     PyObject **slot;
     PyObject *held[N_SLOTS]; /* owned: arrays that stand in slots, or NULL */
-    const char *name;        /* of the op, of functions that are named after theirs */
     ps_reduce reduce;
 } ps_segment_work;
 
@@ -58,7 +57,15 @@ is_on(const ps_segment_work *work, enum slot slot)
     return work->slot[slot] != NULL && work->slot[slot] != Py_False;
 }
 
-/* What the call asks for; `reduce.reduction` is known. */
+/* A call with these arguments and nothing taken yet; to be closed. */
+void ps_begin_segments(ps_segment_work *work, ps_state *state, PyObject **slot);
+void ps_close_segments(ps_segment_work *work);
+
+/* All steps but the last, which sizes: whatever may run Python code comes before a
+ * shape is looked at. */
+int ps_take_segments(ps_segment_work *work);
+
+/* What the call asks for; `reduce.reduction` is known, or NULL with an exception. */
 int ps_take_segment_options(ps_segment_work *work);
 
 /* Every argument that is an array, without a look at shapes. */
@@ -76,11 +83,18 @@ int ps_settle_segment_arrays(ps_segment_work *work);
 /* Which axes of the values are batches, entries and rows. */
 int ps_place_segment_axes(ps_segment_work *work);
 
-/* where= and skipna= as one mask of entries or of elements. */
+/* where= as a mask of entries or of elements. */
 int ps_place_segment_mask(ps_segment_work *work);
 
 /* One weight for each entry. */
 int ps_place_segment_weights(ps_segment_work *work);
+
+/* Every row of gather= that takes part is there, also outside all ranges. Where there
+ * is none for those that do not, one of zeros stands in. */
+int ps_check_listed_rows(ps_reduce *reduce);
+
+/* skipna=, truth, and what folds have no way for, in terms of what they know. */
+int ps_simplify_segments(ps_segment_work *work);
 
 /* How many segments there are, and which entries they have. */
 int ps_place_segments(ps_segment_work *work);

@@ -1,39 +1,86 @@
-/* Arguments of segment_reduce laid out: which axes are entries, which entries take
- * part, which segment has which (contract in segment_call.h). No Python code runs here
- * but in warnings and errors. */
+/* Arguments of calls on segments laid out: which axes are entries, which entries take
+ * part, which segment has which (contract in segment_call.h). */
 #include "python/segment_call.h"
 
-#include "kernels/kernels.h"
-#include "ops/values.h"
+#include "base/sizes.h"
+#include "python/args.h"
 #include "python/arrays.h"
+#include "python/by_ids.h"
 #include "python/copies.h"
+#include "python/limits.h"
 #include "python/numbers.h"
 #include "python/py_plan.h"
 
+/* ---- shapes in words ---- */
+
+/* n lengths as a tuple, a new reference. */
+static PyObject *
+shape_of(const npy_intp *shape, int n)
+{
+    return PyArray_IntTupleFromIntp(n, shape);
+}
+
+/* ValueError: `format` names an array, its shape, up to two shapes that it is compared
+ * with, and a number. The shapes are consumed; returns -1. */
+static int
+refuse(const char *format, const char *name, PyArrayObject *array, PyObject *one,
+       PyObject *two, int n)
+{
+    PyObject *const own = shape_of(PyArray_DIMS(array), PyArray_NDIM(array));
+    if (own != NULL && !PyErr_Occurred()) {
+        PyErr_Format(PyExc_ValueError, format, name, own, one, two, n);
+    }
+    Py_XDECREF(own);
+    Py_XDECREF(one);
+    Py_XDECREF(two);
+    return -1;
+}
+
 /* ---- which axes ---- */
 
-/* axis=None: everything in C order. */
+/* axis=None: everything in C order, but for what gather= or a plan numbers. */
 static int
 flatten(ps_segment_work *work)
 {
     ps_reduce *const reduce = &work->reduce;
-    reduce->n_own = 1;
-    if (reduce->batch_dims != 0 || reduce->gather != NULL || reduce->mask != NULL ||
-        reduce->plan != NULL) {
-        return 0;
-    }
-    Py_SETREF(reduce->values, ps_flat_of(reduce->values));
-    if (reduce->values != NULL && reduce->ids != NULL) {
-        Py_SETREF(reduce->ids, (PyArrayObject *)PyArray_Ravel(reduce->ids, NPY_CORDER));
-    }
-    if (reduce->values == NULL || PyErr_Occurred()) {
+    const bool lists = reduce->gather != NULL;
+    const bool has_axes = reduce->mask != NULL && PyArray_NDIM(reduce->mask) > 1;
+    PyArrayObject **const arrays[] = {
+            &reduce->values, lists || reduce->plan != NULL ? NULL : &reduce->ids,
+            lists || !has_axes ? NULL : &reduce->mask};
+    if (reduce->batch_dims != 0) {
+        PyErr_SetString(PyExc_ValueError, "axis=None has no batches");
         return -1;
     }
-    return reduce->ids == NULL ||
-           PyArray_DIM(reduce->ids, 0) == PyArray_DIM(reduce->values, 0);
+    for (int i = 0; i < 3; i++) {
+        if (arrays[i] != NULL && *arrays[i] != NULL) {
+            Py_SETREF(*arrays[i], ps_flat_of(*arrays[i]));
+            if (*arrays[i] == NULL) {
+                return -1;
+            }
+        }
+    }
+    return 0;
 }
 
-/* Are axes [0, n) of one array axes [first, first + n) of another? */
+/* Entries that only limits tell of, as bools in one place. */
+static int
+stand_in(ps_segment_work *work)
+{
+    ps_reduce *const reduce = &work->reduce;
+    npy_intp n, step = 0;
+    if (ps_count_entries(reduce->state, &reduce->runs, is_given(work, LENGTHS), &n) <
+        0) {
+        return -1;
+    }
+    PyArrayObject *const one =
+            (PyArrayObject *)PyArray_Zeros(0, NULL, PyArray_DescrFromType(NPY_BOOL), 0);
+    reduce->values = one != NULL ? ps_view_with(one, 1, &n, &step) : NULL;
+    Py_XDECREF((PyObject *)one);
+    return reduce->values != NULL ? 0 : -1;
+}
+
+/* Are axes [at, at + n) of one array axes [first, first + n) of another? */
 static bool
 has_axes(PyArrayObject *array, int at, PyArrayObject *other, int first, int n)
 {
@@ -42,36 +89,106 @@ has_axes(PyArrayObject *array, int at, PyArrayObject *other, int first, int n)
                                 n);
 }
 
+/* Has an index the batch axes of the values in front? 0, or -1 with an exception. */
+static int
+check_batches(const ps_reduce *reduce, PyArrayObject *index, const char *name)
+{
+    PyArrayObject *const values = reduce->values;
+    const int batch = reduce->batch_dims, ndim = PyArray_NDIM(values);
+    if (batch < 0 || batch > ndim || batch > PyArray_NDIM(index)) {
+        PyErr_Format(PyExc_ValueError,
+                     "batch_dims is %d; values has %d axes and %s has %d", batch, ndim,
+                     name, PyArray_NDIM(index));
+        return -1;
+    }
+    return has_axes(index, 0, values, 0, batch)
+                   ? 0
+                   : refuse("%s has shape %R; expected %R, the batch axes of values "
+                            "%R, "
+                            "in front",
+                            name, index, shape_of(PyArray_DIMS(values), batch),
+                            shape_of(PyArray_DIMS(values), ndim), 0);
+}
+
+/* The axis of the entries, behind those of the batches. */
+static int
+place_axis(ps_reduce *reduce, int n_axes)
+{
+    reduce->axis = ps_check_axis(reduce->state, reduce->axis, n_axes);
+    if (reduce->axis >= 0 && reduce->axis < reduce->batch_dims) {
+        PyErr_Format(PyExc_ValueError, "axis %d is one of the %d batch axes",
+                     reduce->axis, reduce->batch_dims);
+    }
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+/* Do gather= and the ids beside it fit each other? */
+static int
+check_listed(const ps_reduce *reduce)
+{
+    PyArrayObject *const ids = reduce->ids, *const gather = reduce->gather;
+    const int n = PyArray_NDIM(gather);
+    if (ids == NULL) {
+        return n == 1 ? 0
+                      : refuse("%s has shape %R; expected one axis", "gather", gather,
+                               NULL, NULL, 0);
+    }
+    return PyArray_NDIM(ids) == n && has_axes(ids, 0, gather, 0, n)
+                   ? 0
+                   : refuse("%s has shape %R; expected %R = gather.shape", "ids", ids,
+                            shape_of(PyArray_DIMS(gather), n), NULL, 0);
+}
+
+/* Ids of axes that the values do not have there. */
+static int
+refuse_ids(const ps_reduce *reduce)
+{
+    PyArrayObject *const values = reduce->values, *const ids = reduce->ids;
+    const int batch = reduce->batch_dims, ndim = PyArray_NDIM(values);
+    npy_intp shape[2 * PS_MAX_DIMS];
+    int n = 0;
+    for (int i = 0; i < batch; i++) {
+        shape[n++] = PyArray_DIM(values, i);
+    }
+    for (int i = reduce->axis; i < ndim && n < PyArray_NDIM(ids); i++) {
+        shape[n++] = PyArray_DIM(values, i);
+    }
+    return refuse("%s has shape %R; expected %R, the axes of values %R from axis %d on",
+                  "ids", ids, shape_of(shape, n), shape_of(PyArray_DIMS(values), ndim),
+                  reduce->axis);
+}
+
 /* Where the entries lie: along as many axes of the values as ids have beside their
  * batches, or along the one that gather= or runs are of. */
 int
 ps_place_segment_axes(ps_segment_work *work)
 {
     ps_reduce *const reduce = &work->reduce;
+    if ((reduce->values == NULL && stand_in(work) < 0) ||
+        (work->slot[AXIS] == Py_None && flatten(work) < 0)) {
+        return -1;
+    }
     PyArrayObject *const ids = reduce->ids, *const gather = reduce->gather;
-    if (work->slot[AXIS] == Py_None) {
-        return flatten(work);
-    }
     const int ndim = PyArray_NDIM(reduce->values), batch = reduce->batch_dims;
-    const int own = ids != NULL && gather == NULL ? PyArray_NDIM(ids) - batch : 1;
-    if (batch < 0 || batch > ndim || own < 0 || (batch > 0 && ids == NULL)) {
-        return 0;
+    if (ids == NULL && batch != 0) {
+        PyErr_SetString(PyExc_ValueError, "batch_dims goes with ids");
+        return -1;
     }
-    const int n_axes = ndim + (own == 0);
+    if ((ids != NULL && check_batches(reduce, ids, "ids") < 0) ||
+        (gather != NULL && check_batches(reduce, gather, "gather") < 0)) {
+        return -1;
+    }
+    const int own = ids != NULL && gather == NULL ? PyArray_NDIM(ids) - batch : 1;
     reduce->n_own = own;
-    reduce->axis += reduce->axis < 0 ? n_axes : 0;
-    if (reduce->axis < batch || reduce->axis >= n_axes || reduce->axis + own > ndim) {
-        return 0;
+    if (place_axis(reduce, ndim + (own == 0)) < 0) {
+        return -1;
     }
     if (gather != NULL) {
-        const int n = PyArray_NDIM(gather);
-        return (ids == NULL
-                        ? n == 1
-                        : n == PyArray_NDIM(ids) && has_axes(ids, 0, gather, 0, n)) &&
-               has_axes(gather, 0, reduce->values, 0, batch);
+        return check_listed(reduce);
     }
-    return ids == NULL || (has_axes(ids, 0, reduce->values, 0, batch) &&
-                           has_axes(ids, batch, reduce->values, reduce->axis, own));
+    return ids == NULL || has_axes(ids, batch, reduce->values, reduce->axis, own)
+                   ? 0
+                   : refuse_ids(reduce);
 }
 
 /* The shape of the entries, batches first. Its axes. */
@@ -88,95 +205,66 @@ entry_shape(const ps_reduce *reduce, npy_intp *shape)
     return 1;
 }
 
-/* Does a mask of elements have the shape of the values, gathered? */
-static bool
-has_full_shape(const ps_reduce *reduce, PyArrayObject *mask)
-{
-    PyArrayObject *const values = reduce->values;
-    bool fits = PyArray_NDIM(mask) == PyArray_NDIM(values);
-    for (int i = 0; fits && i < PyArray_NDIM(mask); i++) {
-        const npy_intp length = i == reduce->axis && reduce->gather != NULL
-                                        ? PyArray_DIM(reduce->gather, 0)
-                                        : PyArray_DIM(values, i);
-        fits = PyArray_DIM(mask, i) == length;
-    }
-    return fits;
-}
-
-/* Elements that are missing are left out beside those that where= leaves out. */
+/* The shape of the values, gathered. Its axes. */
 static int
-leave_out_missing(ps_segment_work *work)
+full_shape(const ps_reduce *reduce, npy_intp *shape)
 {
-    ps_reduce *const reduce = &work->reduce;
-    PyObject *const present = ps_get_helper(reduce->state, PS_HELPER_present);
-    if (present == NULL) {
-        return -1;
+    PyArrayObject *const values = reduce->values, *const gather = reduce->gather;
+    int n = 0;
+    for (int i = 0; i < PyArray_NDIM(values); i++) {
+        if (gather == NULL || i != reduce->axis) {
+            shape[n++] = PyArray_DIM(values, i);
+            continue;
+        }
+        for (int k = reduce->batch_dims; k < PyArray_NDIM(gather); k++) {
+            shape[n++] = PyArray_DIM(gather, k);
+        }
     }
-    PyObject *const mask = PyObject_CallFunction(
-            present, "OOii", (PyObject *)reduce->values,
-            reduce->mask != NULL ? (PyObject *)reduce->mask : Py_None,
-            reduce->is_fine ? -1 : reduce->batch_dims, reduce->axis);
-    if (mask == NULL) {
-        return -1;
-    }
-    if (!PyArray_Check(mask) || !PyArray_ISBOOL((PyArrayObject *)mask) ||
-        !PyArray_SAMESHAPE((PyArrayObject *)mask, reduce->values)) {
-        Py_DECREF(mask);
-        return ps_raise_changed("values");
-    }
-    Py_XSETREF(reduce->mask, (PyArrayObject *)mask);
-    reduce->is_fine = true;
-    return 1;
+    return n;
 }
 
-/* where=: one bool for each entry, or for each element; and skipna=. */
+/* ---- which entries ---- */
+
+static bool
+has_shape(PyArrayObject *array, const npy_intp *shape, int n)
+{
+    return PyArray_NDIM(array) == n &&
+           PyArray_CompareLists(PyArray_DIMS(array), shape, n);
+}
+
+/* where=: one bool for each entry, or for each element. */
 int
 ps_place_segment_mask(ps_segment_work *work)
 {
     ps_reduce *const reduce = &work->reduce;
-    if (reduce->mask != NULL) {
-        npy_intp shape[PS_MAX_DIMS];
-        const int n = entry_shape(reduce, shape);
-        reduce->is_fine = PyArray_NDIM(reduce->mask) != n ||
-                          !PyArray_CompareLists(PyArray_DIMS(reduce->mask), shape, n);
-        if (reduce->is_fine && !has_full_shape(reduce, reduce->mask)) {
-            return 0;
-        }
-        if (!reduce->is_fine) {
-            reduce->named = (PyArrayObject *)Py_NewRef((PyObject *)reduce->mask);
-        }
-    }
-    const bool is_fine = reduce->is_fine || reduce->skips_missing;
-    if (is_fine &&
-        (reduce->n_own != 1 || work->slot[AXIS] == Py_None ||
-         (reduce->gather != NULL &&
-          (reduce->ids != NULL || reduce->skips_missing || reduce->compensated)))) {
+    npy_intp shape[2 * PS_MAX_DIMS], full[2 * PS_MAX_DIMS];
+    if (reduce->mask == NULL) {
         return 0;
     }
-    return reduce->skips_missing ? leave_out_missing(work) : 1;
+    const int n = entry_shape(reduce, shape), n_full = full_shape(reduce, full);
+    if (PyArray_NDIM(reduce->mask) == 0) {
+        PyArrayObject *const whole = (PyArrayObject *)PyArray_Empty(
+                n, shape, PyArray_DescrFromType(NPY_BOOL), 0);
+        if (whole == NULL || PyArray_CopyInto(whole, reduce->mask) < 0) {
+            Py_XDECREF((PyObject *)whole);
+            return -1;
+        }
+        Py_SETREF(reduce->mask, whole);
+    }
+    reduce->is_fine = !has_shape(reduce->mask, shape, n);
+    if (reduce->is_fine && !has_shape(reduce->mask, full, n_full)) {
+        return refuse(
+                "'%s' has shape %R; expected %R, the shape of the entries, or %R, "
+                "that of the values",
+                "where", reduce->mask, shape_of(shape, n), shape_of(full, n_full), 0);
+    }
+    if (!reduce->is_fine) {
+        reduce->named = (PyArrayObject *)Py_NewRef((PyObject *)reduce->mask);
+    }
+    return 0;
 }
 
-/* `weights` broadcast to `whole`, in its type. By the casts of kernels, which say
- * nothing of what overflows: a reduction does not warn. 0 or -1. */
-static int
-spread_weights(PyArrayObject *whole, enum ps_dtype to, PyArrayObject *weights,
-               enum ps_dtype from)
-{
-    PyArray_Descr *const native =
-            PyArray_DescrNewByteorder(PyArray_DESCR(weights), NPY_NATIVE);
-    PyArrayObject *const own = native != NULL ? (PyArrayObject *)PyArray_Empty(
-                                                        PyArray_NDIM(whole),
-                                                        PyArray_DIMS(whole), native, 0)
-                                              : NULL;
-    const int status = own != NULL ? PyArray_CopyInto(own, weights) : -1;
-    if (status == 0) {
-        const int64_t size = PyArray_ITEMSIZE(own);
-        ps_convert(to, PyArray_BYTES(whole), from, size, false, PyArray_BYTES(own),
-                   size, PyArray_SIZE(own));
-    }
-    Py_XDECREF((PyObject *)own);
-    return status;
-}
+/* ---- weights ---- */
 
 /* One weight of the type of sums for each entry, side by side. */
 int
@@ -185,34 +273,40 @@ ps_place_segment_weights(ps_segment_work *work)
     ps_reduce *const reduce = &work->reduce;
     npy_intp shape[PS_MAX_DIMS];
     if (reduce->weights == NULL) {
-        return 1;
-    }
-    const enum ps_dtype type =
-            ps_dtype_of(reduce->state, PyArray_DESCR(reduce->weights));
-    if (!ps_can_convert(type, reduce->types.sum_type) ||
-        ps_kernels()->scale[reduce->types.sum_type] == NULL ||
-        (reduce->ids != NULL && reduce->is_fine) ||
-        (reduce->reduction->divides &&
-         (reduce->is_fine || ps_dtype_kind[reduce->types.sum_type] != PS_KIND_FLOAT))) {
         return 0;
     }
     const int ndim = entry_shape(reduce, shape);
+    if (!ps_broadcasts_to(reduce->weights, ndim, shape)) {
+        return refuse(
+                "%s has shape %R; expected to broadcast to %R, the shape of the "
+                "entries",
+                "weights", reduce->weights, shape_of(shape, ndim), NULL, 0);
+    }
     PyArray_Descr *const descr = reduce->types.sum;
+    Py_SETREF(reduce->weights, ps_cast_quietly(reduce->state, reduce->weights, descr));
     Py_INCREF(descr);
     PyArrayObject *const whole = (PyArrayObject *)PyArray_Empty(ndim, shape, descr, 0);
-    if (whole == NULL) {
-        return -1;
-    }
-    int status = ps_broadcasts_to(reduce->weights, ndim, shape) ? 1 : 0;
-    if (status == 1 &&
-        spread_weights(whole, reduce->types.sum_type, reduce->weights, type) < 0) {
-        status = -1;
-    }
-    Py_SETREF(reduce->weights, whole);
+    const int status = whole != NULL && reduce->weights != NULL
+                               ? PyArray_CopyInto(whole, reduce->weights)
+                               : -1;
+    Py_XSETREF(reduce->weights, whole);
     return status;
 }
 
 /* ---- how many segments ---- */
+
+/* A copy of signed ids in which -1 stands in for the lowest, which has no opposite and
+ * is taken for too large. */
+static PyArrayObject *
+without_lowest(PyArrayObject *ids)
+{
+    PyArrayObject *const others = ps_cast_of(ids, PyArray_DescrFromType(NPY_INT64));
+    for (npy_intp i = 0; others != NULL && i < PyArray_SIZE(others); i++) {
+        int64_t *const id = (int64_t *)PyArray_DATA(others) + i;
+        *id = *id == INT64_MIN ? -1 : *id;
+    }
+    return others;
+}
 
 /* The largest id and one, unless one alone asks for so much that it is hardly meant.
  * Ids of entries that the mask leaves out are not looked at. */
@@ -220,36 +314,42 @@ static int
 size_from_ids(ps_reduce *reduce)
 {
     const int64_t n = PyArray_SIZE(reduce->ids);
-    const ps_status status =
+    ps_status status =
             ps_top_of(reduce->state, reduce->ids, reduce->named, &reduce->size);
-    if (status.code == PS_TOO_LARGE) {
-        return 0;
+    if (status.code == PS_TOO_LARGE && PyArray_ISSIGNED(reduce->ids)) {
+        PyArrayObject *const others = without_lowest(reduce->ids);
+        if (others == NULL) {
+            return -1;
+        }
+        status = ps_top_of(reduce->state, others, reduce->named, &reduce->size);
+        Py_DECREF((PyObject *)others);
     }
-    return ps_raise(reduce->state, status, "ids") < 0
-                   ? -1
-                   : reduce->size <= (int64_t)1 << 27 || reduce->size / 64 <= n;
+    const bool is_vast = status.code == PS_TOO_LARGE;
+    if (!is_vast && ps_raise(reduce->state, status, "ids") < 0) {
+        return -1;
+    }
+    if (is_vast || (reduce->size > (int64_t)1 << 27 && reduce->size / 64 > n)) {
+        const uint64_t top = is_vast ? (uint64_t)INT64_MAX : (uint64_t)reduce->size - 1;
+        PyErr_Format(PyExc_ValueError,
+                     "ids go up to %llu%s with only %lld entries; pass num_segments if "
+                     "that is meant",
+                     (unsigned long long)top, is_vast ? " or more" : "", (long long)n);
+        return -1;
+    }
+    return 0;
 }
 
-/* assume_sorted=, a promise. */
+/* num_segments= beside something that knows it: what says so, and the number. */
 static int
-check_order(const ps_segment_work *work)
+check_size(ps_reduce *reduce, const char *says, int64_t size)
 {
-    const ps_reduce *const reduce = &work->reduce;
-    if (!is_on(work, ASSUME_SORTED) || reduce->plan != NULL) {
-        return 1;
+    if (reduce->size >= 0 && reduce->size != size) {
+        PyErr_Format(PyExc_ValueError, "num_segments is %lld; the %s %lld",
+                     (long long)reduce->size, says, (long long)size);
+        return -1;
     }
-    return ps_are_sorted(reduce->ids, reduce->batch_dims);
-}
-
-/* A plan knows how many segments there are. */
-static int
-size_from_plan(ps_segment_work *work)
-{
-    ps_reduce *const reduce = &work->reduce;
-    const ps_plan *const plan = ps_plan_of(reduce->state, reduce->plan);
-    const bool fits = reduce->size < 0 || reduce->size == plan->size;
-    reduce->size = plan->size;
-    return fits;
+    reduce->size = size;
+    return 0;
 }
 
 /* By ids: what is named is within bounds even where all elements are left out. */
@@ -257,53 +357,47 @@ static int
 place_ids(ps_segment_work *work)
 {
     ps_reduce *const reduce = &work->reduce;
-    int found = check_order(work);
-    if (found == 1 && reduce->plan != NULL) {
-        found = size_from_plan(work);
+    if (is_on(work, ASSUME_SORTED) && reduce->plan == NULL &&
+        ps_check_sorted(reduce->state, reduce->ids, reduce->batch_dims) < 0) {
+        return -1;
     }
-    else if (found == 1 && reduce->size < 0) {
-        found = size_from_ids(reduce);
-    }
+    const int status =
+            reduce->plan != NULL
+                    ? check_size(reduce, "plan has size",
+                                 ps_plan_of(reduce->state, reduce->plan)->size)
+            : reduce->size < 0 ? size_from_ids(reduce)
+                               : 0;
     const bool refuses = reduce->mode == PS_MODE_IDS ||
                          (reduce->size == 0 && reduce->mode != PS_MODE_DROP);
-    if (found <= 0 || !reduce->is_fine || !refuses) {
-        return found;
+    if (status < 0 || !reduce->is_fine || !refuses) {
+        return status;
     }
-    const ps_status status = ps_check_numbers(reduce->state, reduce->ids, reduce->named,
-                                              PS_MODE_IDS, reduce->size);
-    return ps_raise(reduce->state, status, "ids") < 0 ? -1 : 1;
-}
-
-/* Every row of gather= that takes part is there, also outside all ranges. Where there
- * is none for those that do not, the helper leaves them out. */
-static int
-check_gather(const ps_reduce *reduce)
-{
-    const bool has_rows = PyArray_DIM(reduce->values, reduce->axis) > 0;
-    const ps_status status =
-            ps_check_numbers(reduce->state, reduce->gather, reduce->named,
-                             PS_MODE_RAISE, PyArray_DIM(reduce->values, reduce->axis));
-    return ps_raise(reduce->state, status, "gather") < 0
-                   ? -1
-                   : has_rows || PyArray_SIZE(reduce->gather) == 0;
+    return ps_raise(reduce->state,
+                    ps_check_numbers(reduce->state, reduce->ids, reduce->named,
+                                     PS_MODE_IDS, reduce->size),
+                    "ids");
 }
 
 /* Offsets, whose ends are right; what lies between is checked in use. */
 static int
-place_offsets(ps_reduce *reduce, int64_t n_entries)
+place_offsets(ps_reduce *reduce, bool from_lengths, int64_t n_entries)
 {
     ps_runs *const runs = &reduce->runs;
     int64_t first = -1, last = -1;
-    if (runs->starts == NULL) {
-        runs->starts = ps_offsets_of(runs->stops);
-    }
-    if (runs->starts == NULL || PyArray_SIZE(runs->starts) == 0) {
-        return PyErr_Occurred() ? -1 : 0;
-    }
     runs->are_offsets = true;
+    if (from_lengths && runs->starts == NULL) {
+        runs->starts = ps_offsets_of(reduce->state, runs->stops, n_entries);
+        if (runs->starts == NULL) {
+            return -1;
+        }
+    }
     runs->n_segments = PyArray_DIM(runs->starts, 0) - 1;
-    return ps_read_limit(runs->starts, 0, &first) && first == 0 &&
-           ps_read_limit(runs->starts, runs->n_segments, &last) && last == n_entries;
+    return runs->n_segments >= 0 && ps_read_limit(runs->starts, 0, &first) &&
+                           first == 0 &&
+                           ps_read_limit(runs->starts, runs->n_segments, &last) &&
+                           last == n_entries
+                   ? 0
+                   : ps_raise_limits(reduce->state, runs, n_entries);
 }
 
 static int
@@ -312,26 +406,38 @@ place_runs(ps_segment_work *work)
     ps_reduce *const reduce = &work->reduce;
     ps_runs *const runs = &reduce->runs;
     npy_intp n_entries;
-    int placed;
     entry_shape(reduce, &n_entries);
-    if (is_given(work, STARTS)) {
-        runs->n_segments = PyArray_DIM(runs->starts, 0);
-        placed = PyArray_DIM(runs->stops, 0) == runs->n_segments;
+    if (!is_given(work, STARTS)) {
+        if (place_offsets(reduce, is_given(work, LENGTHS), n_entries) < 0) {
+            return -1;
+        }
     }
     else {
-        placed = place_offsets(reduce, n_entries);
+        runs->n_segments = PyArray_DIM(runs->starts, 0);
+        if (PyArray_DIM(runs->stops, 0) != runs->n_segments) {
+            return ps_raise_shapes(
+                    PyExc_ValueError,
+                    "starts has shape %U and stops has %U; expected the same", 1,
+                    PyArray_DIMS(runs->starts), 1, PyArray_DIMS(runs->stops));
+        }
     }
-    if (placed == 1 && reduce->size >= 0) {
-        placed = reduce->size == runs->n_segments;
-    }
-    reduce->size = runs->n_segments;
-    return placed;
+    return check_size(reduce, "ranges say that it is", runs->n_segments);
 }
 
 int
 ps_place_segments(ps_segment_work *work)
 {
     ps_reduce *const reduce = &work->reduce;
-    const int placed = reduce->ids != NULL ? place_ids(work) : place_runs(work);
-    return placed == 1 && reduce->gather != NULL ? check_gather(reduce) : placed;
+    npy_intp shape[PS_MAX_DIMS + 1];
+    if ((reduce->ids != NULL ? place_ids(work) : place_runs(work)) < 0 ||
+        (reduce->gather != NULL && ps_check_listed_rows(reduce) < 0)) {
+        return -1;
+    }
+    if (ps_result_shape(reduce, true, shape) < 0) {
+        PyErr_Format(PyExc_ValueError,
+                     "a result of %lld segments with such rows is too large",
+                     (long long)reduce->size);
+        return -1;
+    }
+    return 0;
 }

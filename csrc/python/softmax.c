@@ -1,176 +1,201 @@
-/* The binding of softmax, log_softmax and logsumexp of segments, and a hook for tests
- * of the exponential and the logarithm that they are made of.
+/* Softmax, log_softmax and logsumexp of segments (contract in softmax.h), and a hook
+ * for tests of the exponential and the logarithm that they are made of.
  *
- * A private function: pyscatter/_segment_softmax.py has parsed the call and brought its
- * arrays into shape. Nothing here trusts that: types, shapes and sizes are looked at
- * again, and each number of an index is checked where it is used.
+ * Axes before the entries are outer parts for the op, so that nothing is copied for
+ * them. An entry that a mask leaves out becomes -inf, whose power is no part of any
+ * sum; one whose id is dropped is left off a list of those that stay.
  */
-#include "python/py_segment.h"
+#include "python/softmax.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/sizes.h"
 #include "kernels/kernels.h"
 #include "ops/values.h"
 #include "python/arrays.h"
+#include "python/by_ids.h"
 #include "python/copies.h"
 #include "python/entries.h"
-
-/* An index of one axis. */
-typedef struct {
-    PyArrayObject *array; /* owned, or NULL: there is none */
-    int64_t stride;
-} vector;
+#include "python/flat.h"
 
 typedef struct {
-    PyArrayObject *values, *out; /* owned */
-    vector ids, start, stop, gather;
-    int axis;
+    ps_reduce *reduce;
+    PyArrayObject *values, *mask, *ids, *gather, *out; /* owned, or NULL */
+    int64_t id_stride, start_stride, stop_stride, gather_stride;
     ps_softmax_call call;
 } softmax_work;
 
-static PyArrayObject *
-as_base_array(PyObject *object, int flags)
-{
-    return (PyArrayObject *)PyArray_FROM_OF(object, NPY_ARRAY_ENSUREARRAY | flags);
-}
+/* ---- entries that take part ---- */
 
-/* None is no index. */
+/* -inf in place of what the mask leaves out, in a copy of the values in the type of
+ * sums. */
 static int
-open_vector(PyObject *object, vector *v)
+leave_out(softmax_work *work)
 {
-    v->array = object != Py_None ? ps_open_vector(object) : NULL;
-    return object == Py_None || v->array != NULL ? 0 : -1;
-}
-
-/* The index as the op sees it, from memory that no Python code runs any more to change.
- */
-static ps_index
-index_of(vector *v, int64_t size)
-{
-    return v->array != NULL ? ps_vector_index(v->array, size, &v->stride)
-                            : (ps_index){.data = NULL};
-}
-
-static int64_t
-length_of(const vector *v)
-{
-    return v->array != NULL ? (int64_t)PyArray_DIM(v->array, 0) : 0;
-}
-
-static const char *const form_names[] = {"softmax", "log_softmax", "logsumexp"};
-
-static int
-read_form(PyObject *object, enum ps_softmax_form *form)
-{
-    for (int i = 0; PyUnicode_Check(object) && i < 3; i++) {
-        if (PyUnicode_CompareWithASCIIString(object, form_names[i]) == 0) {
-            *form = (enum ps_softmax_form)i;
-            return 0;
+    const ps_reduce *const reduce = work->reduce;
+    const ps_softmax_call *const call = &work->call;
+    Py_SETREF(work->values,
+              ps_cast_quietly(reduce->state, work->values, reduce->types.sum));
+    if (work->mask == NULL || work->values == NULL) {
+        return -1;
+    }
+    const int64_t n = PyArray_SIZE(work->values), size = PyArray_ITEMSIZE(work->values);
+    const int64_t row = ps_max(1, call->width), n_rows = ps_max(1, call->n_rows);
+    const f64 low = -(f64)INFINITY;
+    char item[8];
+    ps_convert(call->type, item, PS_f64, 8, false, (const char *)&low, 0, 1);
+    if (PyArray_SIZE(work->mask) != (reduce->is_fine ? n : call->n_rows)) {
+        return ps_raise_changed("where");
+    }
+    for (int64_t i = 0; i < n; i++) {
+        if (!PyArray_BYTES(work->mask)[reduce->is_fine ? i : i / row % n_rows]) {
+            memcpy(PyArray_BYTES(work->values) + i * size, item, (size_t)size);
         }
-    }
-    PyErr_Format(PyExc_ValueError, "unknown form %R", object);
-    return -1;
-}
-
-static int
-read_initial(PyObject *object, ps_softmax_call *call)
-{
-    call->has_initial = object != Py_None;
-    call->initial = call->has_initial ? PyFloat_AsDouble(object) : 0;
-    if (call->has_initial && call->form != PS_LOGSUMEXP) {
-        PyErr_SetString(PyExc_TypeError, "initial goes with logsumexp");
-    }
-    return PyErr_Occurred() ? -1 : 0;
-}
-
-/* All arrays but the result. */
-static int
-open_arrays(softmax_work *work, PyObject *values, PyObject *const index[4])
-{
-    vector *const to[4] = {&work->ids, &work->start, &work->stop, &work->gather};
-    PyArrayObject *const array = as_base_array(values, 0);
-    work->values = array != NULL ? ps_contiguous(array) : NULL;
-    Py_XDECREF((PyObject *)array);
-    for (int i = 0; work->values != NULL && i < 4; i++) {
-        if (open_vector(index[i], to[i]) < 0) {
-            return -1;
-        }
-    }
-    return work->values != NULL ? 0 : -1;
-}
-
-/* Do shapes and types go together? The lengths of the call. */
-static int
-check_arrays(ps_state *state, softmax_work *work, Py_ssize_t size, PyArray_Descr *sums,
-             PyArray_Descr *descr)
-{
-    ps_softmax_call *const call = &work->call;
-    const int ndim = PyArray_NDIM(work->values);
-    const npy_intp *const shape = PyArray_DIMS(work->values);
-    call->has_ids = work->ids.array != NULL;
-    call->dtype = ps_dtype_of(state, PyArray_DESCR(work->values));
-    call->type = ps_dtype_of(state, sums);
-    call->out_dtype = ps_dtype_of(state, descr);
-    if ((call->type != PS_f32 && call->type != PS_f64) ||
-        !ps_can_convert(call->dtype, call->type) ||
-        !ps_can_convert(call->type, call->out_dtype)) {
-        PyErr_Format(PyExc_TypeError, "op '%s' is not defined for dtype %S",
-                     form_names[call->form], (PyObject *)PyArray_DESCR(work->values));
-        return -1;
-    }
-    if (work->axis < 0 || work->axis >= ndim || size < 0 ||
-        call->has_ids == (work->start.array != NULL) ||
-        length_of(&work->start) != length_of(&work->stop)) {
-        PyErr_SetString(PyExc_ValueError,
-                        "entries lie along an axis of values, and "
-                        "have ids, or starts and stops");
-        return -1;
-    }
-    call->n_rows = shape[work->axis];
-    call->n_entries =
-            work->gather.array != NULL ? length_of(&work->gather) : call->n_rows;
-    call->n_segments = call->has_ids ? size : length_of(&work->start);
-    if (call->has_ids && length_of(&work->ids) != call->n_entries) {
-        PyErr_SetString(PyExc_ValueError, "ids has one number for each entry");
-        return -1;
-    }
-    if (!ps_count(work->axis, (const int64_t *)shape, &call->outer) ||
-        !ps_count(ndim - work->axis - 1, (const int64_t *)shape + work->axis + 1,
-                  &call->width)) {
-        PyErr_NoMemory();
-        return -1;
     }
     return 0;
 }
 
-static PyArrayObject *
-fresh_result(const softmax_work *work, PyArray_Descr *descr)
+/* Ids and rows of those entries alone whose ids are not dropped. */
+static int
+list_kept(softmax_work *work)
 {
-    const ps_softmax_call *const call = &work->call;
-    npy_intp shape[PS_MAX_DIMS];
-    memcpy(shape, PyArray_DIMS(work->values),
-           sizeof(npy_intp) * (size_t)PyArray_NDIM(work->values));
-    shape[work->axis] = call->form == PS_LOGSUMEXP ? call->n_segments : call->n_entries;
+    const npy_intp n = PyArray_SIZE(work->ids);
+    int64_t *const id = PyArray_DATA(work->ids);
+    npy_intp kept = 0;
+    for (npy_intp i = 0; i < n; i++) {
+        kept += id[i] >= 0;
+    }
+    if (kept == n) {
+        return 0;
+    }
+    if (work->call.form != PS_LOGSUMEXP) {
+        PyErr_SetString(PyExc_ValueError,
+                        "the plan drops entries, which then have no segment");
+        return -1;
+    }
+    PyArrayObject *const ids = (PyArrayObject *)PyArray_SimpleNew(1, &kept, NPY_INT64);
+    PyArrayObject *const rows = (PyArrayObject *)PyArray_SimpleNew(1, &kept, NPY_INT64);
+    npy_intp at = 0;
+    for (npy_intp i = 0; ids != NULL && rows != NULL && i < n; i++) {
+        if (id[i] >= 0) {
+            ((int64_t *)PyArray_DATA(ids))[at] = id[i];
+            ((int64_t *)PyArray_DATA(rows))[at++] = i;
+        }
+    }
+    PyArrayObject *listed = (PyArrayObject *)Py_XNewRef((PyObject *)rows);
+    if (work->gather != NULL && rows != NULL) {
+        Py_SETREF(listed, (PyArrayObject *)PyArray_TakeFrom(
+                                  work->gather, (PyObject *)rows, 0, NULL, NPY_RAISE));
+    }
+    Py_XDECREF((PyObject *)rows);
+    Py_XSETREF(work->ids, ids);
+    Py_XSETREF(work->gather, listed);
+    return ids != NULL && listed != NULL ? 0 : -1;
+}
+
+/* ---- the call ---- */
+
+/* Values, as they lie but for batches, and what lies beside them. */
+static int
+open_arrays(softmax_work *work)
+{
+    ps_reduce *const reduce = work->reduce;
+    const bool moves = reduce->batch_dims > 0;
+    const bool is_plain =
+            reduce->mode == PS_MODE_IDS && reduce->named == NULL && !moves;
+    work->values = moves ? ps_entries_first(reduce, reduce->values)
+                         : ps_contiguous(reduce->values);
+    if (work->values == NULL) {
+        return -1;
+    }
+    const enum ps_dtype given = ps_dtype_of(reduce->state, PyArray_DESCR(work->values));
+    const int ndim = PyArray_NDIM(work->values);
+    const int axis = moves ? 0 : reduce->axis, own = moves ? 1 : reduce->n_own;
+    const int64_t *const shape = (const int64_t *)PyArray_DIMS(work->values);
+    ps_softmax_call *const call = &work->call;
+    if (!ps_can_convert(given, reduce->types.sum_type) || ndim < axis + own ||
+        !ps_count(axis, shape, &call->outer) ||
+        !ps_count(own, shape + axis, &call->n_rows) ||
+        !ps_count(ndim - axis - own, shape + axis + own, &call->width)) {
+        return ps_raise_changed("values");
+    }
+    call->type = reduce->types.sum_type;
+    if (ps_flat_ids(reduce, !is_plain, &work->ids) < 0 ||
+        ps_flat_gather(reduce, &work->gather) < 0 ||
+        (work->ids != NULL && !is_plain && list_kept(work) < 0)) {
+        return -1;
+    }
+    if (reduce->mask == NULL || (reduce->ids != NULL && !reduce->is_fine)) {
+        return 0;
+    }
+    work->mask = moves ? ps_entries_first(reduce, reduce->mask)
+                       : ps_contiguous(reduce->mask);
+    return leave_out(work);
+}
+
+/* A fresh result in the axes of the values: of entries, or of segments. */
+static int
+open_out(softmax_work *work, PyArray_Descr *descr)
+{
+    const ps_reduce *const reduce = work->reduce;
+    ps_softmax_call *const call = &work->call;
+    npy_intp shape[2 * PS_MAX_DIMS + 1];
+    int n = 2;
+    call->n_entries = work->gather != NULL ? PyArray_SIZE(work->gather) : call->n_rows;
+    if (ps_count_segments(reduce, &call->n_segments) < 0) {
+        return -1;
+    }
+    if (reduce->batch_dims > 0) {
+        shape[0] = call->form == PS_LOGSUMEXP ? call->n_segments : call->n_entries;
+        shape[1] = call->width;
+    }
+    else if (call->form == PS_LOGSUMEXP) {
+        n = ps_result_shape(reduce, true, shape);
+    }
+    else { /* nothing is gathered */
+        n = PyArray_NDIM(work->values);
+        memcpy(shape, PyArray_DIMS(work->values), sizeof(npy_intp) * (size_t)n);
+    }
+    call->out_dtype = ps_dtype_of(reduce->state, descr);
     Py_INCREF((PyObject *)descr);
-    return (PyArrayObject *)PyArray_Empty(PyArray_NDIM(work->values), shape, descr, 0);
+    work->out = (PyArrayObject *)PyArray_Empty(n, shape, descr, 0);
+    return work->out != NULL ? 0 : -1;
 }
 
 /* Pointers are taken last. A result of no elements has its indices checked alone. */
-static PyObject *
-run_work(ps_state *state, softmax_work *work)
+static int
+take_pointers(softmax_work *work)
 {
+    const ps_runs *const runs = &work->reduce->runs;
     ps_softmax_call *const call = &work->call;
-    int64_t nbytes;
+    call->dtype = ps_dtype_of(work->reduce->state, PyArray_DESCR(work->values));
     call->values = PyArray_BYTES(work->values);
     call->out = PyArray_BYTES(work->out);
-    call->ids = index_of(&work->ids, call->n_segments);
-    call->start = index_of(&work->start, 0);
-    call->stop = index_of(&work->stop, 0);
-    call->gather = index_of(&work->gather, call->n_rows);
+    call->has_ids = work->ids != NULL;
     if (call->outer == 0 || call->width == 0) {
         call->outer = 1;
         call->width = 0;
+    }
+    if (work->gather != NULL) {
+        call->gather = ps_flat_index(work->gather, call->n_rows, &work->gather_stride);
+    }
+    if (work->ids == NULL) {
+        return ps_open_limits(runs, &call->start, &work->start_stride, &call->stop,
+                              &work->stop_stride);
+    }
+    call->ids = ps_flat_index(work->ids, call->n_segments, &work->id_stride);
+    return PyArray_SIZE(work->ids) == call->n_entries ? 0 : ps_raise_changed("ids");
+}
+
+static int
+run(softmax_work *work, PyArray_Descr *descr)
+{
+    ps_reduce *const reduce = work->reduce;
+    ps_softmax_call *const call = &work->call;
+    int64_t nbytes;
+    if (open_arrays(work) < 0 || open_out(work, descr) < 0 || take_pointers(work) < 0) {
+        return -1;
     }
     /* An element costs as much as moving some sixty bytes. */
     if (!ps_multiply(call->n_entries + call->n_segments, 64 * (call->width + 1),
@@ -178,51 +203,56 @@ run_work(ps_state *state, softmax_work *work)
         !ps_multiply(nbytes, call->outer, &nbytes)) {
         nbytes = INT64_MAX;
     }
-    const ps_status status = ps_run_op(state, ps_softmax, call, nbytes);
-    if (status.code == PS_INDEX_BAD && status.total == 0) {
-        Py_RETURN_NONE;
-    }
-    return ps_raise(state, status, "ids") < 0 ? NULL : Py_NewRef((PyObject *)work->out);
+    const ps_status status = ps_run_op(reduce->state, ps_softmax, call, nbytes);
+    return status.code == PS_INDEX_BAD && status.total == 0
+                   ? ps_raise_entries(reduce)
+                   : ps_raise(reduce->state, status, "ids");
 }
 
-/* softmax(form, values, axis, ids, size, starts, stops, gather, accumulator, dtype,
- * initial): the form "softmax", "log_softmax" or "logsumexp" of entries along an axis
- * of `values`, or of the rows of it that `gather` names; segments by ids, of which
- * there are `size`, or by runs; None for what is absent. A fresh array of `dtype`, with
- * an entry or a segment at each place of the axis; None when a limit or a row is out of
- * bounds. */
-PyObject *
-ps_py_softmax(PyObject *module, PyObject *args)
+/* The result of the form in reduce->sums. */
+static int
+run_form(ps_reduce *reduce, enum ps_softmax_form form, PyArray_Descr *descr)
 {
-    ps_state *const state = ps_get_state(module);
-    PyObject *form, *values, *index[4], *initial, *result = NULL;
-    PyArray_Descr *sums = NULL, *descr = NULL;
-    Py_ssize_t size;
-    softmax_work work;
-    memset(&work, 0, sizeof(work));
-    if (!PyArg_ParseTuple(args, "OOiOnOOOO&O&O", &form, &values, &work.axis, &index[0],
-                          &size, &index[1], &index[2], &index[3],
-                          PyArray_DescrConverter, &sums, PyArray_DescrConverter, &descr,
-                          &initial)) {
-        Py_XDECREF(sums);
-        return NULL;
+    softmax_work work = {.reduce = reduce, .call = {.form = form}};
+    if (reduce->starts) {
+        const enum ps_dtype type = reduce->types.sum_type;
+        work.call.has_initial = true;
+        ps_convert(PS_f64, (char *)&work.call.initial, type, ps_dtype_size[type], false,
+                   reduce->start, 0, 1);
     }
-    if (read_form(form, &work.call.form) == 0 &&
-        read_initial(initial, &work.call) == 0 &&
-        open_arrays(&work, values, index) == 0 &&
-        check_arrays(state, &work, size, sums, descr) == 0) {
-        work.out = fresh_result(&work, descr);
-        result = work.out != NULL ? run_work(state, &work) : NULL;
+    if (run(&work, descr) == 0) {
+        PyArrayObject *const out = (PyArrayObject *)Py_NewRef((PyObject *)work.out);
+        reduce->sums = reduce->batch_dims > 0
+                               ? ps_entries_back(reduce, out, form != PS_LOGSUMEXP)
+                               : out;
     }
-    Py_XDECREF(work.values);
-    Py_XDECREF(work.out);
-    Py_XDECREF(work.ids.array);
-    Py_XDECREF(work.start.array);
-    Py_XDECREF(work.stop.array);
-    Py_XDECREF(work.gather.array);
-    Py_DECREF(sums);
-    Py_DECREF(descr);
-    return result;
+    Py_XDECREF((PyObject *)work.values);
+    Py_XDECREF((PyObject *)work.mask);
+    Py_XDECREF((PyObject *)work.ids);
+    Py_XDECREF((PyObject *)work.gather);
+    Py_XDECREF((PyObject *)work.out);
+    return reduce->sums != NULL ? 0 : -1;
+}
+
+int
+ps_run_powers(ps_reduce *work)
+{
+    ps_fold_types *const types = &work->types;
+    const bool is_real = ps_can_convert(types->sum_type, types->result_type);
+    if (run_form(work, PS_LOGSUMEXP, is_real ? types->result : types->sum) < 0) {
+        return -1;
+    }
+    if (is_real) { /* rounded once, by the op */
+        types->sum_type = types->result_type;
+        Py_SETREF(types->sum, (PyArray_Descr *)Py_NewRef((PyObject *)types->result));
+    }
+    return 0;
+}
+
+int
+ps_run_softmax(ps_reduce *work, bool is_log)
+{
+    return run_form(work, is_log ? PS_LOG_SOFTMAX : PS_SOFTMAX, work->types.result);
 }
 
 /* elementary(name, values): "exp" or "log" of an array of float32 or float64, for
@@ -237,7 +267,8 @@ ps_py_elementary(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "sO", &name, &object)) {
         return NULL;
     }
-    PyArrayObject *const array = as_base_array(object, NPY_ARRAY_CARRAY_RO);
+    PyArrayObject *const array = (PyArrayObject *)PyArray_FROM_OF(
+            object, NPY_ARRAY_ENSUREARRAY | NPY_ARRAY_CARRAY_RO);
     if (array == NULL) {
         return NULL;
     }

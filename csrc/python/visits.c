@@ -10,6 +10,7 @@
 #include "kernels/kernels.h"
 #include "ops/values.h"
 #include "python/arrays.h"
+#include "python/by_ids.h"
 #include "python/copies.h"
 #include "python/numbers.h"
 
@@ -212,6 +213,20 @@ visit_place(visits *all, bool finds, int64_t batch, int64_t before)
     return status;
 }
 
+/* Are limits good of which no value has been looked at? */
+static int
+look_at_limits(const visits *all)
+{
+    const ps_reduce *const work = all->work;
+    PyArrayObject *const counts =
+            ps_new_filled(work, false, PyArray_DescrFromType(NPY_INT64), NULL);
+    const int status = counts != NULL ? ps_measure_runs(work->state, &work->runs,
+                                                        all->n, PyArray_DATA(counts))
+                                      : -1;
+    Py_XDECREF((PyObject *)counts);
+    return status;
+}
+
 static int
 visit_places(visits *all, bool finds)
 {
@@ -224,7 +239,7 @@ visit_places(visits *all, bool finds)
             }
             const ps_status status = visit_place(all, finds, batch, before);
             if (status.code == PS_INDEX_BAD) {
-                return 0;
+                return ps_raise_runs(work->state, &work->runs, all->n);
             }
             if (ps_raise(work->state, status, "ids") < 0) {
                 return -1;
@@ -233,19 +248,19 @@ visit_places(visits *all, bool finds)
     }
     const bool was_blind = all->n_before == 0; /* nothing has been looked at */
     if (was_blind && work->ids == NULL) {
-        return 0;
+        return look_at_limits(all);
     }
     const bool refuses = work->mode == PS_MODE_IDS ||
                          (work->size == 0 && work->mode != PS_MODE_DROP);
     if (work->is_fine || (all->call.n_bad == 0 && !(was_blind && refuses))) {
-        return 1; /* under a mask of elements ids have been checked */
+        return 0; /* under a mask of elements ids have been checked */
     }
     const ps_status status = ps_check_numbers(work->state, work->ids, work->named,
                                               PS_MODE_IDS, work->size);
     if (ps_raise(work->state, status, "ids") < 0) {
         return -1;
     }
-    return all->call.n_bad == 0 ? 1 : ps_raise_changed("ids");
+    return all->call.n_bad == 0 ? 0 : ps_raise_changed("ids");
 }
 
 int

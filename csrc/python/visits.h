@@ -10,8 +10,7 @@ int ps_place_rows(ps_reduce *work);
 
 /* Run ps_find or ps_deviate over all entries, batch by batch and place by place of the
  * axes before them. Arrays have the shape of the sums: `result` of the type of sums,
- * `place` of int64 or NULL, `centre` or NULL. 1; 0 where a limit of runs is out of
- * bounds; or -1. */
+ * `place` of int64 or NULL, `centre` or NULL. 0 or -1. */
 int ps_visit(ps_reduce *work, bool finds, PyArrayObject *result, PyArrayObject *place,
              PyArrayObject *centre);
 

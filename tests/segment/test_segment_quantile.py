@@ -281,51 +281,46 @@ def test_bad_ids_are_named(position):
         assert (out == 3).all()
 
 
-# A list of all that may be wrong.
-def test_the_core_trusts_nobody():
-    f8, none = np.dtype(float), None
-    fine = [np.arange(3.0), np.array([0, 1, 0]), none, none, 2, none, none, none]
-    fine += ["raise", f8, none]
-    assert_same(CORE.segment_quantile(*fine), np.array([1.0, 1]))
-    for at, wrong in (
-        (0, [1.0]),
-        (0, np.ones(2)),
-        (1, np.zeros(3)),
-        (1, np.zeros((3, 1), int)),
-        (1, none),
-        (2, np.array([0])),
-        (3, np.array([0])),
-        (4, -1),
-        (4, 2**70),
-        (4, 1.5),
-        (5, np.array([0])),
-        (6, np.ones(3)),
-        (6, np.ones(2, bool)),
-        (7, np.ones((3, 2), bool)),
-        (8, "mode"),
-        (9, "f8"),
-        (9, np.dtype("f2")),
-        (9, np.dtype(complex)),
-        (9, np.dtype(object)),
-        (10, np.array([0.5, 1.5])),
-        (10, np.array([NAN])),
-        (10, np.array([[0.5]])),
-    ):
-        broken = [wrong if i == at else value for i, value in enumerate(fine)]
-        with pytest.raises((TypeError, ValueError, OverflowError)):
-            CORE.segment_quantile(*broken)
-    with pytest.raises(TypeError):
-        CORE.segment_quantile(*fine[:-1])
-    with pytest.raises(IndexError, match="index 2 .*position 1 of 3"):
-        CORE.segment_quantile(fine[0], np.array([0, 2, 1]), *fine[2:])
+def test_ranges_and_rows_that_do_not_exist():
+    values = np.arange(3.0)
     for starts, stops in (([0], [4]), ([-1], [2]), ([2], [1]), ([2**40], [2**40])):
-        ends = [np.array(starts), np.array(stops)]
-        assert CORE.segment_quantile(fine[0], none, *ends, *fine[4:]) is None
-    ends = [np.array([0]), np.array([2]), 0]
+        with pytest.raises(ValueError, match=r"st(art|op)s\[0\]"):
+            ps.segment_reduce(values, starts=starts, stops=stops, op="median")
     for row in (3, -4):
-        gather = np.array([0, row])
-        result = CORE.segment_quantile(fine[0], none, *ends, gather, *fine[6:])
-        assert result is None
+        for place in ({"starts": [0], "stops": [2]}, {"ids": [0, 0]}):
+            with pytest.raises(IndexError, match=f"index {row} .*'gather'"):
+                ps.segment_reduce(values, gather=[0, row], op="median", **place)
+
+
+def test_rows_that_do_not_exist_may_be_left_out():
+    values, rows = np.arange(4.0), np.array([1, 9, 2])
+    mask = np.array([True, False, True])
+    for place in ({"ids": [0, 0, 0]}, {"lengths": [3]}):
+        options = {"gather": rows, "where": mask, "op": ("median", "logsumexp")}
+        median, power = ps.segment_reduce(values, **place, **options)
+        assert median.tolist() == [1.5]
+        assert_same(power, ps.segment_reduce(values[1:3], lengths=[2], op="logsumexp"))
+
+
+@pytest.mark.parametrize(
+    "q", ["a", True, [0.5, 1.5], [[0.5]], np.nan, -1, None, [None], 1j]
+)
+def test_levels_that_are_none(q):
+    with pytest.raises((TypeError, ValueError), match="q"):
+        ps.segment_reduce(np.arange(3.0), [0, 0, 1], op="quantile", q=q)
+
+
+def test_levels_of_batches_and_axes_in_front():
+    rng = rng_for("levels of batches")
+    values, ids = rng.standard_normal((2, 3, 5, 2)), rng.integers(0, 3, (2, 5))
+    options = {"batch_dims": 1, "axis": 2, "op": "quantile"}
+    result = ps.segment_reduce(values, ids, 3, q=[0.25, 0.5], **options)
+    assert result.shape == (2, 2, 3, 3, 2)
+    for i, q in enumerate((0.25, 0.5)):
+        assert_same(ps.segment_reduce(values, ids, 3, q=q, **options), result[i])
+        for b in range(2):
+            one = ps.segment_reduce(values[b], ids[b], 3, axis=1, op="quantile", q=q)
+            assert_same(result[i, b], one)
 
 
 def test_medians_where_most_samples_find_the_least_key():

@@ -222,36 +222,39 @@ def test_plans():
         ps.segment_scan(values, ps.Plan([0, -1, 1, 1], 3))
 
 
-def test_the_core_trusts_nobody():
-    f8 = np.dtype(float)
-    fine = [np.ones(3), np.array([0, 1, 0]), None, "add", False, False, f8, f8]
-    assert_same(CORE.segment_scan(*fine), np.array([1.0, 1, 2]))
-    by_offsets = [fine[0], None, np.array([0, 2, 3]), *fine[3:]]
-    assert_same(CORE.segment_scan(*by_offsets), np.array([1.0, 2, 1]))
-    for at, wrong in (
-        (0, [1.0]),
-        (0, np.float64(1)),
-        (0, np.ones(2)),
-        (1, np.array([0.5, 1, 2])),
-        (1, np.zeros((3, 1), int)),
-        (3, "mode"),
-        (3, "set"),
-        (6, "f8"),
-        (6, np.dtype("S3")),
-        (7, np.dtype(object)),
-        (7, np.dtype(complex)),
+def test_what_is_no_call():
+    values, ids = np.ones(3), np.array([0, 1, 0])
+    for error, arguments in (
+        (TypeError, {"ids": np.array([0.5, 1, 2])}),
+        (ValueError, {"ids": np.zeros((3, 1), int)}),
+        (ValueError, {"ids": ids[:2]}),
+        (TypeError, {"ids": ids, "offsets": [0, 3]}),
+        (TypeError, {}),
+        (ValueError, {"ids": ids, "op": "mode"}),
+        (ValueError, {"ids": ids, "op": "mean"}),
+        (ValueError, {"ids": ids, "op": "first"}),
+        (TypeError, {"ids": ids, "op": np.subtract}),
+        (TypeError, {"ids": ids, "dtype": "S3"}),
+        (TypeError, {"ids": ids, "dtype": object}),
+        (TypeError, {"ids": ids, "op": "xor"}),
+        (TypeError, {"ids": ids, "exclusive": 1}),
+        (TypeError, {"ids": ids, "where": True}),
+        (np.exceptions.AxisError, {"ids": ids, "axis": 1}),
+        (IndexError, {"ids": np.array([0, -1, 0])}),
     ):
-        broken = [wrong if i == at else value for i, value in enumerate(fine)]
-        with pytest.raises((TypeError, ValueError)):
-            CORE.segment_scan(*broken)
-    with pytest.raises(TypeError):
-        CORE.segment_scan(*fine[:-1])
-    for offsets in ([0, 2], [1, 3], [0, 4, 3], [0, 2, 1, 3], [0, -1, 3], [0, 2**60]):
-        by_offsets[2] = np.array(offsets)
-        assert CORE.segment_scan(*by_offsets) is None, offsets
-    with pytest.raises(ValueError, match="offset"):
-        CORE.segment_scan(fine[0], None, np.zeros(0, int), *fine[3:])
-    assert CORE.segment_scan(fine[0], np.array([0, -1, 0]), *fine[2:]) is None
+        with pytest.raises(error):
+            ps.segment_scan(values, **arguments)
+    for offsets in (
+        [0, 2],
+        [1, 3],
+        [0, 4, 3],
+        [0, 2, 1, 3],
+        [0, -1, 3],
+        [0, 2**60],
+        [],
+    ):
+        with pytest.raises(ValueError, match="offsets"):
+            ps.segment_scan(values, offsets=np.array(offsets, int))
 
 
 @pytest.mark.parametrize("offset", [5, -3])

@@ -338,11 +338,10 @@ def test_entries_of_many_stretches():
         expected = model(values, {"ids": ids}, form).astype(np.float32)
         assert_same(call(form)(values, ids), expected, form)
         rows = rng.integers(-70, 70, len(values))
-        listed = CORE.softmax(
-            *(form, values[:70], 0, ids, 50, None, None, rows, np.float64),
-            *(np.float32, None),
-        )
-        assert_same(listed, call(form)(values[:70][rows], ids), form)
+        if form == "logsumexp":
+            options = {"op": form, "gather": rows}
+            listed = ps.segment_reduce(values[:70], ids, 50, **options)
+            assert_same(listed, call(form)(values[:70][rows], ids), form)
 
 
 def test_far_more_segments_than_entries():
@@ -465,75 +464,49 @@ def test_the_same_bits_whatever_numpy_makes_of_the_cpu():
 # --- nothing is trusted ---------------------------------------------------------------
 
 
-def raw(form="softmax", **changes):
-    """Call the private function."""
-    ends = np.array([0, 2, 4])
-    arguments = {
-        "values": np.zeros(4),
-        "axis": 0,
-        "ids": None,
-        "size": 2,
-        "starts": ends[:-1],
-        "stops": ends[1:],
-        "gather": None,
-        "accumulator": np.float64,
-        "dtype": np.float64,
-        "initial": None,
-    } | changes
-    return CORE.softmax(form, *arguments.values())
-
-
 def test_every_number_of_an_index_is_checked():
-    assert raw().tolist() == [0.5] * 4
-    none = {"starts": None, "stops": None}
-    with pytest.raises(IndexError, match="index 2 .* size 2 .position 1 of 4 in 'ids'"):
-        raw(ids=np.array([0, 2, 0, 0]), **none)
-    with pytest.raises(IndexError, match="index -1 "):
-        raw(ids=np.array([0, 0, 0, -1]), **none)
-    for starts, stops in (
-        ([0, 1], [2, 4]),
-        ([0, 3], [2, 4]),
-        ([1, 2], [2, 4]),
-        ([0, 2], [2, 3]),
-        ([0, 2], [2, 5]),
-        ([0, -1], [2, 4]),
-        ([0], [2]),
-        ([], []),
-        ([0, 3], [3, 2]),
+    values = np.zeros(4)
+    power = {"op": "logsumexp"}
+    for place in (
+        {"starts": [3], "stops": [2]},
+        {"starts": [0, -1], "stops": [2, 4]},
+        {"starts": [0, 2], "stops": [2, 5]},
+        {"offsets": [0, 3, 2, 4]},
     ):
-        ends = {"starts": np.array(starts, int), "stops": np.array(stops, int)}
-        assert raw(**ends) is None, ends
-    assert raw("logsumexp", starts=np.array([1]), stops=np.array([3])).shape == (1,)
-    assert raw("logsumexp", starts=np.array([3]), stops=np.array([2])) is None
+        with pytest.raises(ValueError, match=r"\[\d\] is .*position"):
+            ps.segment_reduce(values, **power, **place)
+    for offsets in ([0, 3], [1, 4], [0, 5], [0, 3, 1, 4], []):
+        with pytest.raises(ValueError, match="offsets"):
+            ps.segment_softmax(values, offsets=offsets)
+    for ids, words in (([0, 2, 0, 0], "index 2 .* size 2 .position 1 of 4 in 'ids'"),):
+        with pytest.raises(IndexError, match=words):
+            ps.segment_softmax(values, ids, 2)
     for bad in (4, -5):
         rows = np.array([0, 1, 2, bad])
-        assert raw(gather=rows) is None
-        assert raw("logsumexp", gather=rows, ids=np.zeros(4, int), **none) is None
+        for place in ({"ids": np.zeros(4, int)}, {"lengths": [4]}):
+            with pytest.raises(IndexError, match=f"index {bad} .*'gather'"):
+                ps.segment_reduce(values, gather=rows, **power, **place)
 
 
 def test_arguments_that_do_not_go_together():
-    none = {"starts": None, "stops": None}
     ids = np.zeros(4, int)
-    for error, changes in (
-        (ValueError, {"form": "softmin"}),
-        (ValueError, {"ids": ids}),
-        (ValueError, none),
-        (ValueError, {"stops": np.array([4])}),
-        (ValueError, {"axis": 1}),
-        (ValueError, {"axis": -1}),
-        (ValueError, {"ids": ids[:3], **none}),
-        (ValueError, {"ids": ids, "size": -1, **none}),
-        (TypeError, {"ids": ids * 1.0, **none}),
-        (TypeError, {"ids": ids[:, None], **none}),
-        (TypeError, {"values": np.zeros(4, complex)}),
-        (TypeError, {"values": np.zeros(4, "M8[s]")}),
-        (TypeError, {"values": np.zeros(4, "g")}),
-        (TypeError, {"accumulator": np.int64}),
-        (TypeError, {"dtype": np.complex128}),
-        (TypeError, {"initial": 0.0}),
+    for error, values, options in (
+        (TypeError, np.zeros(4), {"ids": ids, "offsets": [0, 4]}),
+        (TypeError, np.zeros(4), {}),
+        (np.exceptions.AxisError, np.zeros(4), {"ids": ids, "axis": 1}),
+        (ValueError, np.zeros(4), {"ids": ids[:3]}),
+        (ValueError, np.zeros(4), {"ids": ids, "num_segments": -1}),
+        (TypeError, np.zeros(4), {"ids": ids * 1.0}),
+        (ValueError, np.zeros(4), {"ids": ids[:, None]}),
+        (TypeError, np.zeros(4, complex), {"ids": ids}),
+        (TypeError, np.zeros(4, "M8[s]"), {"ids": ids}),
+        (TypeError, np.zeros(4, "g"), {"ids": ids}),
+        (TypeError, np.zeros(4, object), {"ids": ids}),
+        (TypeError, np.zeros(4), {"ids": ids, "initial": 0.0}),
     ):
-        with pytest.raises(error):
-            raw(**changes)
+        for function in (ps.segment_softmax, ps.segment_log_softmax):
+            with pytest.raises(error):
+                function(values, **options)
     for name, values in (("tan", np.zeros(2)), ("exp", np.zeros(2, int))):
         with pytest.raises(TypeError):
             CORE.elementary(name, values)
