@@ -283,6 +283,11 @@ ps_place_segment_weights(ps_segment_work *work)
                 "weights", reduce->weights, shape_of(shape, ndim), NULL, 0);
     }
     PyArray_Descr *const descr = reduce->types.sum;
+    if (has_shape(reduce->weights, shape, ndim) &&
+        PyArray_EquivTypes(PyArray_DESCR(reduce->weights), descr)) {
+        Py_SETREF(reduce->weights, ps_contiguous(reduce->weights));
+        return reduce->weights != NULL ? 0 : -1;
+    }
     Py_SETREF(reduce->weights, ps_cast_quietly(reduce->state, reduce->weights, descr));
     Py_INCREF(descr);
     PyArrayObject *const whole = (PyArrayObject *)PyArray_Empty(ndim, shape, descr, 0);
