@@ -224,6 +224,12 @@ as_weights(const ps_reduce *reduce, PyObject *object)
         PyArray_ISBOOL(values)) {
         return ps_as_array(reduce->state, object, "weights");
     }
+    if (PyArray_ISCOMPLEX(values) ||
+        (PyArray_ISFLOAT(values) && !PyComplex_Check(object))) {
+        PyArray_Descr *const own = PyArray_DESCR(values);
+        return (PyArrayObject *)PyArray_FromAny(
+                object, PyArray_DescrNewByteorder(own, NPY_NATIVE), 0, 0, 0, NULL);
+    }
     PyObject *const promoted = ps_get_helper(reduce->state, PS_HELPER_promoted);
     PyObject *const descr =
             promoted != NULL ? PyObject_CallFunctionObjArgs(

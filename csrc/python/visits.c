@@ -220,8 +220,8 @@ look_at_limits(const visits *all)
     const ps_reduce *const work = all->work;
     PyArray_Descr *const wide = PyArray_DescrFromType(NPY_INT64);
     PyArrayObject *const counts = ps_new_filled(work, false, wide, NULL);
-    const int status = counts != NULL ? ps_measure_runs(work->state, &work->runs, all->n,
-                                                        PyArray_DATA(counts))
+    const int status = counts != NULL ? ps_measure_runs(work->state, &work->runs,
+                                                        all->n, PyArray_DATA(counts))
                                       : -1;
     Py_DECREF(wide);
     Py_XDECREF((PyObject *)counts);
