@@ -40,6 +40,7 @@ from pyscatter.segment_entries import (
     segment_scan,
     segment_softmax,
 )
+from pyscatter.sparse import COO, CSC, CSR
 from pyscatter.threads import (
     get_num_threads,
     num_threads,
@@ -51,6 +52,9 @@ from pyscatter.where import apply_where, gather_where, scatter_where, where
 __version__ = "0.1.0"
 
 __all__ = [
+    "COO",
+    "CSC",
+    "CSR",
     "Plan",
     "add_at",
     "apply_where",

@@ -413,6 +413,23 @@ class Plan:
     @property
     def nbytes(self) -> int: ...
 
+class Container:
+    def __init__(
+        self, arrays: tuple[Any, ...], shape: tuple[SupportsIndex, SupportsIndex]
+    ) -> None: ...
+    @property
+    def data(self) -> np.ndarray | None: ...
+    @property
+    def entries(self) -> np.ndarray: ...
+    @property
+    def pointers(self) -> np.ndarray: ...
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    @property
+    def nnz(self) -> int: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+
 # Hooks for tests and for pyscatter itself.
 threads_var: ContextVar[int | None]
 
@@ -435,3 +452,12 @@ def plan_has_negative(plan: Plan, /) -> bool: ...
 def load_plan(
     rows: np.ndarray, size: int, mode: Mode, has_negative: bool, /
 ) -> Plan: ...
+def make_container(
+    form: type[Container],
+    data: np.ndarray | None,
+    entries: np.ndarray,
+    pointers: np.ndarray,
+    n_rows: int,
+    n_cols: int,
+    /,
+) -> Container: ...

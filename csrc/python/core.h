@@ -27,7 +27,7 @@
     X(size) X(keepdims) X(condition) X(x) X(y) X(mask) X(packed)                 \
     X(ids) X(num_segments) X(offsets) X(starts) X(stops) X(lengths) X(gather)    \
     X(weights) X(q) X(ddof) X(initial) X(skipna) X(return_arg) X(return_counts)  \
-    X(assume_sorted) X(minlength) X(g) X(exclusive) X(reverse)
+    X(assume_sorted) X(minlength) X(g) X(exclusive) X(reverse) X(format)
 
 /* Python functions that the C side calls for what is rare or wordy. */
 #define PS_FOR_EACH_HELPER(X)                  \
@@ -66,6 +66,7 @@ typedef struct {
     PyObject *helper[PS_NUM_HELPERS]; /* NULL until first used */
     PyObject *ufunc[PS_NUM_OPS];      /* np.add ...; NULL where there is none */
     PyObject *plan_type;              /* pyscatter.Plan */
+    PyObject *container_type;         /* the base of CSR, CSC and COO */
     PyObject *axis_error;             /* numpy.exceptions.AxisError */
     PyObject *masked_type;            /* MaskedArray, or NULL: none has been seen */
     PyObject *threads_var;            /* context variable: threads of this context */

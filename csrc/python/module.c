@@ -18,6 +18,7 @@
 #include "python/args.h"
 #include "python/arrays.h"
 #include "python/bincount.h"
+#include "python/containers.h"
 #include "python/copies.h"
 #include "python/kernel_list.h"
 #include "python/py_gather.h"
@@ -400,7 +401,7 @@ start(PyObject *module)
     if (state->threads_var == NULL) {
         return -1;
     }
-    if (ps_add_plan(module) < 0) {
+    if (ps_add_plan(module) < 0 || ps_add_containers(module) < 0) {
         return -1;
     }
     return PyModule_AddObjectRef(module, "threads_var", state->threads_var);
@@ -417,6 +418,7 @@ visit_state(PyObject *module, visitproc visit, void *arg)
         Py_VISIT(state->ufunc[i]);
     }
     Py_VISIT(state->plan_type);
+    Py_VISIT(state->container_type);
     Py_VISIT(state->axis_error);
     Py_VISIT(state->masked_type);
     Py_VISIT(state->threads_var);
@@ -437,6 +439,7 @@ clear_state(PyObject *module)
         Py_CLEAR(state->ufunc[i]);
     }
     Py_CLEAR(state->plan_type);
+    Py_CLEAR(state->container_type);
     Py_CLEAR(state->axis_error);
     Py_CLEAR(state->masked_type);
     Py_CLEAR(state->threads_var);

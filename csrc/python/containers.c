@@ -1,0 +1,510 @@
+/* The base of CSR, CSC and COO: three arrays and a shape that belong together.
+ *
+ * A container holds read-only views of the caller's arrays, and nothing can replace
+ * them. The Python side (pyscatter/sparse.py) subclasses it for the three formats and
+ * gives the arrays their names; `format` of the class says which one it is. Structure
+ * is checked when a container is made, for the sake of an early message, and again by
+ * each op, since the arrays are the caller's. It is in C because many are made whose
+ * products take a microsecond.
+ */
+#include "python/containers.h"
+
+#include <stddef.h>
+#include <structmember.h>
+
+#include "base/sizes.h"
+#include "ops/structure.h"
+#include "python/args.h"
+#include "python/arrays.h"
+#include "python/copies.h"
+#include "python/request.h"
+
+static const char *const format_names[] = {"csr", "csc", "coo"};
+static const char *const entries_names[] = {"indices", "indices", "col"};
+static const char *const pointers_names[] = {"indptr", "indptr", "row"};
+
+ps_container *
+ps_container_of(const ps_state *state, PyObject *object)
+{
+    return PyObject_TypeCheck(object, (PyTypeObject *)state->container_type)
+                   ? (ps_container *)object
+                   : NULL;
+}
+
+/* ---- arrays ---- */
+
+/* Steal an array for one that nobody can write to through it, whose axes and dtype
+ * nobody else can change. */
+static PyArrayObject *
+lock(PyArrayObject *array)
+{
+    if (array != NULL && ps_hold_view(&array) == 0) {
+        PyArray_CLEARFLAGS(array, NPY_ARRAY_WRITEABLE);
+    }
+    return array;
+}
+
+static int
+require_one_axis(PyArrayObject *array, const char *name)
+{
+    if (PyArray_NDIM(array) == 1) {
+        return 0;
+    }
+    PyErr_Format(PyExc_ValueError, "%s must have one axis, got %d", name,
+                 PyArray_NDIM(array));
+    return -1;
+}
+
+/* Values as they are; their dtype is one that products know. */
+static PyObject *
+take_data(ps_state *state, PyObject *object)
+{
+    if (object == Py_None) {
+        return Py_NewRef(object);
+    }
+    PyArrayObject *const array = lock(ps_as_array(state, object, "data"));
+    if (array == NULL || require_one_axis(array, "data") < 0) {
+        Py_XDECREF((PyObject *)array);
+        return NULL;
+    }
+    const enum ps_dtype dtype = ps_dtype_of(state, PyArray_DESCR(array));
+    if (dtype == PS_raw || dtype == PS_t64 || dtype == PS_f80) {
+        PyErr_Format(PyExc_TypeError,
+                     "data has dtype %S; expected bools, integers, floats up to "
+                     "float64 or complex numbers up to complex128",
+                     (PyObject *)PyArray_DESCR(array));
+        Py_DECREF((PyObject *)array);
+        return NULL;
+    }
+    return (PyObject *)array;
+}
+
+/* The first number of a uint64 array beyond 2^63 - 1, which int64 cannot hold. */
+static int
+require_signed(PyArrayObject *index, const char *name, int64_t bound)
+{
+    PyArrayObject *const flat = ps_contiguous(index);
+    const npy_intp n = flat != NULL ? PyArray_SIZE(flat) : 0;
+    int status = flat != NULL ? 0 : -1;
+    for (npy_intp i = 0; status == 0 && i < n; i++) {
+        const uint64_t value = ((const uint64_t *)PyArray_DATA(flat))[i];
+        status = ps_hear(i);
+        if (status == 0 && value > INT64_MAX) {
+            PyErr_Format(PyExc_ValueError, "%s[%zd] is %llu; expected less than %lld",
+                         name, i, (unsigned long long)value, (long long)bound);
+            status = -1;
+        }
+    }
+    Py_XDECREF((PyObject *)flat);
+    return status;
+}
+
+/* An index array: int32 and int64 as they are, others in the narrower of the two that
+ * holds them. `bound`: for the message. */
+static PyArrayObject *
+take_integers(ps_state *state, PyObject *object, const char *name, int64_t bound)
+{
+    PyArrayObject *const array = ps_as_index(state, object, name);
+    if (array == NULL || require_one_axis(array, name) < 0) {
+        Py_XDECREF((PyObject *)array);
+        return NULL;
+    }
+    const int type = ps_index_type_of(array);
+    if (type == PS_INDEX_i32 || type == PS_INDEX_i64) {
+        return lock(array);
+    }
+    const bool is_wide = type == PS_INDEX_u32 || type == PS_INDEX_u64;
+    PyArrayObject *const cast =
+            type == PS_INDEX_u64 && require_signed(array, name, bound) < 0
+                    ? NULL
+                    : ps_cast_of(array, PyArray_DescrFromType(is_wide ? NPY_INT64
+                                                                      : NPY_INT32));
+    Py_DECREF((PyObject *)array);
+    return lock(cast);
+}
+
+/* ---- the check ---- */
+
+static int
+raise_fault(enum ps_format format, ps_fault fault)
+{
+    const char *const entries = entries_names[format];
+    const char *const pointers = pointers_names[format];
+    const long long at = fault.position, value = fault.value, bound = fault.bound;
+    switch (fault.kind) {
+        case PS_FAULT_NONE:
+            return 0;
+        case PS_FAULT_ENTRY:
+        case PS_FAULT_OTHER_ENTRY: {
+            const bool is_entry = fault.kind == PS_FAULT_ENTRY;
+            const bool is_column = is_entry == (format != PS_CSC);
+            PyErr_Format(PyExc_ValueError,
+                         "%s[%lld] is %lld, out of bounds for %lld %s",
+                         is_entry ? entries : pointers, at, value, bound,
+                         is_column ? "columns" : "rows");
+            break;
+        }
+        case PS_FAULT_FIRST:
+            PyErr_Format(PyExc_ValueError, "%s[0] is %lld, expected 0", pointers,
+                         value);
+            break;
+        case PS_FAULT_FALL:
+            PyErr_Format(PyExc_ValueError,
+                         "%s[%lld] is %lld, less than %s[%lld] = %lld", pointers, at,
+                         value, pointers, at - 1, bound);
+            break;
+        case PS_FAULT_LAST:
+            PyErr_Format(PyExc_ValueError,
+                         "%s[%lld] is %lld, expected %lld, the length of %s", pointers,
+                         at, value, bound, entries);
+            break;
+    }
+    return -1;
+}
+
+static ps_integers
+integers_of(PyArrayObject *array)
+{
+    return (ps_integers){PyArray_DATA(array), PyArray_SIZE(array),
+                         PyArray_ITEMSIZE(array) == 8};
+}
+
+/* Lengths, which an op relies on, then contents. */
+static int
+check_lengths(const ps_container *self)
+{
+    const npy_intp nnz = PyArray_SIZE((PyArrayObject *)self->entries);
+    const npy_intp pointers = PyArray_SIZE((PyArrayObject *)self->pointers);
+    const int64_t major = self->shape[self->format == PS_CSC];
+    if (self->format == PS_COO ? pointers != nnz : pointers - 1 != major) {
+        return PyErr_Format(
+                       PyExc_ValueError, "%s has length %zd; expected %lld, %s",
+                       pointers_names[self->format], pointers,
+                       self->format == PS_COO ? (long long)nnz : (long long)major + 1,
+                       self->format == PS_COO   ? "the length of col"
+                       : self->format == PS_CSC ? "one more than the columns"
+                                                : "one more than the rows"),
+               -1;
+    }
+    if (self->data != Py_None && PyArray_SIZE((PyArrayObject *)self->data) != nnz) {
+        return PyErr_Format(PyExc_ValueError,
+                            "data has length %zd; expected %zd, the length of %s",
+                            PyArray_SIZE((PyArrayObject *)self->data), nnz,
+                            entries_names[self->format]),
+               -1;
+    }
+    return 0;
+}
+
+static int
+check_contents(ps_state *state, const ps_container *self)
+{
+    PyArrayObject *const entries = ps_contiguous((PyArrayObject *)self->entries);
+    PyArrayObject *const pointers =
+            entries != NULL ? ps_contiguous((PyArrayObject *)self->pointers) : NULL;
+    int status = -1;
+    if (pointers != NULL) {
+        ps_structure_check check = {.entries = integers_of(entries),
+                                    .pointers = integers_of(pointers),
+                                    .is_compressed = self->format != PS_COO,
+                                    .bound = self->shape[self->format != PS_CSC],
+                                    .other_bound = self->shape[0]};
+        const int64_t nbytes = PyArray_NBYTES(entries) + PyArray_NBYTES(pointers);
+        status = ps_raise(state, ps_run_op(state, ps_check_structure, &check, nbytes),
+                          "indices");
+        status = status == 0 ? raise_fault(self->format, check.fault) : -1;
+    }
+    Py_XDECREF((PyObject *)entries);
+    Py_XDECREF((PyObject *)pointers);
+    return status;
+}
+
+/* ---- making one ---- */
+
+/* The format that the class names. */
+static int
+format_of(const ps_state *state, PyTypeObject *type)
+{
+    PyObject *const name =
+            PyObject_GetAttr((PyObject *)type, state->name[PS_NAME_format]);
+    int found = -1;
+    for (int i = 0; name != NULL && PyUnicode_Check(name) && i < 3; i++) {
+        if (PyUnicode_CompareWithASCIIString(name, format_names[i]) == 0) {
+            found = i;
+        }
+    }
+    Py_XDECREF(name);
+    if (found < 0) {
+        PyErr_SetString(PyExc_TypeError, "expected CSR, CSC or COO");
+    }
+    return found;
+}
+
+/* Two sizes. */
+static int
+take_shape(PyObject *object, int64_t *shape)
+{
+    PyObject *const pair = PySequence_Fast(object, "shape must be a pair of integers");
+    int status = pair != NULL ? 0 : -1;
+    if (status == 0 && PySequence_Fast_GET_SIZE(pair) != 2) {
+        PyErr_Format(PyExc_ValueError, "shape must have two sizes, got %R", object);
+        status = -1;
+    }
+    for (int i = 0; status == 0 && i < 2; i++) {
+        PyObject *const size = Py_NewRef(PySequence_Fast_GET_ITEM(pair, i));
+        status = ps_to_size(size, i == 0 ? "shape[0]" : "shape[1]", &shape[i]);
+        Py_DECREF(size);
+        if (status == 0 && i == 0 && PySequence_Fast_GET_SIZE(pair) != 2) {
+            status = ps_raise_changed("shape");
+        }
+    }
+    Py_XDECREF(pair);
+    return status;
+}
+
+/* (data, indices, indptr) or (data, (row, col)) to three borrowed references: data,
+ * entries, pointers. */
+static int
+unpack(enum ps_format format, PyObject *parts, PyObject **part)
+{
+    const bool is_coo = format == PS_COO;
+    if (PyTuple_Check(parts) && PyTuple_GET_SIZE(parts) == (is_coo ? 2 : 3)) {
+        PyObject *const *const item = &PyTuple_GET_ITEM(parts, 0);
+        PyObject *const pair = item[1];
+        if (!is_coo || (PyTuple_Check(pair) && PyTuple_GET_SIZE(pair) == 2)) {
+            part[0] = item[0];
+            part[1] = is_coo ? PyTuple_GET_ITEM(pair, 1) : item[1];
+            part[2] = is_coo ? PyTuple_GET_ITEM(pair, 0) : item[2];
+            return 0;
+        }
+    }
+    PyErr_Format(PyExc_TypeError,
+                 "expected a tuple %s, got %.200s (from_dense and "
+                 "from_scipy take whole matrices)",
+                 is_coo ? "(data, (row, col))" : "(data, indices, indptr)",
+                 Py_TYPE(parts)->tp_name);
+    return -1;
+}
+
+/* The three arrays and their lengths. */
+static int
+fill(ps_state *state, ps_container *self, PyObject *const *part)
+{
+    const enum ps_format format = self->format;
+    self->data = take_data(state, part[0]);
+    if (self->data == NULL) {
+        return -1;
+    }
+    self->entries = (PyObject *)take_integers(state, part[1], entries_names[format],
+                                              self->shape[format != PS_CSC]);
+    if (self->entries == NULL) {
+        return -1;
+    }
+    const npy_intp nnz = PyArray_SIZE((PyArrayObject *)self->entries);
+    self->pointers = (PyObject *)take_integers(
+            state, part[2], pointers_names[format],
+            format == PS_COO ? self->shape[0] : (int64_t)nnz + 1);
+    return self->pointers != NULL ? check_lengths(self) : -1;
+}
+
+static void
+release(const ps_container *self)
+{
+    Py_XDECREF(self->data);
+    Py_XDECREF(self->entries);
+    Py_XDECREF(self->pointers);
+}
+
+/* A new object that takes over what *made refers to. */
+static PyObject *
+object_of(PyTypeObject *type, const ps_container *made)
+{
+    ps_container *const self = (ps_container *)type->tp_alloc(type, 0);
+    if (self == NULL) {
+        release(made);
+        return NULL;
+    }
+    self->format = made->format;
+    self->shape[0] = made->shape[0];
+    self->shape[1] = made->shape[1];
+    self->data = made->data;
+    self->entries = made->entries;
+    self->pointers = made->pointers;
+    return (PyObject *)self;
+}
+
+/* The state of the module that has made the base of a type. */
+static ps_state *
+state_of(PyTypeObject *type)
+{
+    while (((PyHeapTypeObject *)type)->ht_module == NULL) {
+        type = type->tp_base;
+    }
+    return PyType_GetModuleState(type);
+}
+
+/* It is filled beside any object, since hooks of arguments run meanwhile and the
+ * collector's list would show them a half-made one. */
+static PyObject *
+new_container(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    static const char *const names[] = {"arrays", "shape", NULL};
+    ps_state *const state = state_of(type);
+    PyObject *parts, *shape, *part[3];
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO", (char **)names, &parts,
+                                     &shape)) {
+        return NULL;
+    }
+    const int format = format_of(state, type);
+    ps_container made = {.format = (enum ps_format)format};
+    if (format < 0 || unpack(made.format, parts, part) < 0 ||
+        take_shape(shape, made.shape) < 0) {
+        return NULL;
+    }
+    if (fill(state, &made, part) < 0 || check_contents(state, &made) < 0) {
+        release(&made);
+        return NULL;
+    }
+    return object_of(type, &made);
+}
+
+/* make_container(class, data, entries, pointers, n_rows, n_cols): arrays that the house
+ * has made or another container holds are taken as they are. */
+static PyObject *
+make_container(PyObject *module, PyObject *args)
+{
+    ps_state *const state = ps_get_state(module);
+    PyTypeObject *type;
+    PyObject *part[3];
+    long long n_rows, n_cols;
+    if (!PyArg_ParseTuple(args, "O!OO!O!LL", &PyType_Type, &type, &part[0],
+                          &PyArray_Type, &part[1], &PyArray_Type, &part[2], &n_rows,
+                          &n_cols)) {
+        return NULL;
+    }
+    if (!PyType_IsSubtype(type, (PyTypeObject *)state->container_type)) {
+        PyErr_SetString(PyExc_TypeError, "expected CSR, CSC or COO");
+        return NULL;
+    }
+    const int format = format_of(state, type);
+    if (format < 0) {
+        return NULL;
+    }
+    ps_container made = {.format = (enum ps_format)format, .shape = {n_rows, n_cols}};
+    for (int i = 0; i < 3; i++) {
+        if (PyArray_CheckExact(part[i])) {
+            PyArray_CLEARFLAGS((PyArrayObject *)part[i], NPY_ARRAY_WRITEABLE);
+        }
+    }
+    if (fill(state, &made, part) < 0) {
+        release(&made);
+        return NULL;
+    }
+    return object_of(type, &made);
+}
+
+/* ---- what can be seen ---- */
+
+static PyObject *
+get_shape(PyObject *object, void *unused)
+{
+    (void)unused;
+    const ps_container *const self = (ps_container *)object;
+    return Py_BuildValue("LL", (long long)self->shape[0], (long long)self->shape[1]);
+}
+
+static PyObject *
+get_nnz(PyObject *object, void *unused)
+{
+    (void)unused;
+    const ps_container *const self = (ps_container *)object;
+    return PyLong_FromSsize_t(PyArray_SIZE((PyArrayObject *)self->entries));
+}
+
+/* Ones that nobody has stored are bools. */
+static PyObject *
+get_dtype(PyObject *object, void *unused)
+{
+    (void)unused;
+    const ps_container *const self = (ps_container *)object;
+    return self->data == Py_None
+                   ? (PyObject *)PyArray_DescrFromType(NPY_BOOL)
+                   : Py_NewRef((PyObject *)PyArray_DESCR((PyArrayObject *)self->data));
+}
+
+/* clang-format off */
+static PyGetSetDef attributes[] = {
+    {"shape", get_shape, NULL, "Rows and columns.", NULL},
+    {"nnz", get_nnz, NULL, "Stored entries, zeros and duplicates among them.", NULL},
+    {"dtype", get_dtype, NULL, "Of the values; bool where none are stored.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static PyMemberDef members[] = {
+    {"data", T_OBJECT_EX, offsetof(ps_container, data), READONLY,
+     "Values of the entries, or None: ones."},
+    {"entries", T_OBJECT_EX, offsetof(ps_container, entries), READONLY, NULL},
+    {"pointers", T_OBJECT_EX, offsetof(ps_container, pointers), READONLY, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(ps_container, weak_references),
+     READONLY, NULL},
+    {NULL, 0, 0, 0, NULL}};
+
+static PyMethodDef functions[] = {
+    {"make_container", make_container, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL}};
+/* clang-format on */
+
+/* ---- the type ---- */
+
+static int
+visit_parts(PyObject *object, visitproc visit, void *arg)
+{
+    const ps_container *const self = (ps_container *)object;
+    Py_VISIT(Py_TYPE(object));
+    Py_VISIT(self->data);
+    Py_VISIT(self->entries);
+    Py_VISIT(self->pointers);
+    return 0;
+}
+
+static void
+end(PyObject *object)
+{
+    ps_container *const self = (ps_container *)object;
+    PyTypeObject *const type = Py_TYPE(object);
+    PyObject_GC_UnTrack(object);
+    if (self->weak_references != NULL) {
+        PyObject_ClearWeakRefs(object);
+    }
+    release(self);
+    type->tp_free(object);
+    Py_DECREF(type);
+}
+
+int
+ps_add_containers(PyObject *module)
+{
+    static const char signature[] = "Container(arrays, shape)\n--\n\n";
+    PyType_Slot slots[] = {{Py_tp_doc, (void *)signature},
+                           {Py_tp_new, new_container},
+                           {Py_tp_dealloc, end},
+                           {Py_tp_traverse, visit_parts},
+                           {Py_tp_getset, attributes},
+                           {Py_tp_members, members},
+                           {0, NULL}};
+    PyType_Spec spec = {.name = "pyscatter._core.Container",
+                        .basicsize = sizeof(ps_container),
+                        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
+                                 Py_TPFLAGS_BASETYPE | Py_TPFLAGS_IMMUTABLETYPE,
+                        .slots = slots};
+    ps_state *const state = ps_get_state(module);
+    state->container_type = PyType_FromModuleAndSpec(module, &spec, NULL);
+    if (state->container_type == NULL) {
+        if (!PyErr_Occurred()) {
+            PyErr_NoMemory();
+        }
+        return -1;
+    }
+    return PyModule_AddFunctions(module, functions) < 0
+                   ? -1
+                   : PyModule_AddObjectRef(module, "Container", state->container_type);
+}

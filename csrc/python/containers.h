@@ -1,0 +1,31 @@
+/* The containers of sparse arrays, for module.c and for the ops that take them. */
+#ifndef PS_PYTHON_CONTAINERS_H
+#define PS_PYTHON_CONTAINERS_H
+
+#include "python/core.h"
+
+enum ps_format {
+    PS_CSR,
+    PS_CSC,
+    PS_COO
+};
+
+/* A CSR, CSC or COO: views that nobody can replace. What the arrays hold, and whether
+ * their memory is still there, has to be checked at each use. */
+typedef struct {
+    PyObject_HEAD;
+    enum ps_format format;
+    int64_t shape[2];
+    PyObject *data;     /* an array of one axis, or None: ones */
+    PyObject *entries;  /* indices, or of COO col: of int32 or int64, of any layout */
+    PyObject *pointers; /* indptr, or of COO row */
+    PyObject *weak_references;
+} ps_container;
+
+/* Make the base type, keep it in the state, add it to the module. 0 or -1. */
+int ps_add_containers(PyObject *module);
+
+/* The container in `object`, or NULL where it is something else. */
+ps_container *ps_container_of(const ps_state *state, PyObject *object);
+
+#endif
