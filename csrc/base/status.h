@@ -15,7 +15,8 @@ enum ps_code {
     PS_INTERRUPTED,   /* the caller's signal handler raised; an exception is pending */
     PS_INDEX_BAD,     /* value, axis, size, position, total */
     PS_INDEX_CHANGED, /* another thread rewrote the index during the call */
-    PS_TOO_LARGE      /* a product of sizes does not fit in 64 bits */
+    PS_TOO_LARGE,     /* a product of sizes does not fit in 64 bits */
+    PS_STRUCTURE_BAD  /* of a sparse matrix: `axis` is an enum ps_fault */
 };
 
 typedef struct {

@@ -12,8 +12,6 @@
 #include <stddef.h>
 #include <structmember.h>
 
-#include "base/sizes.h"
-#include "ops/structure.h"
 #include "python/args.h"
 #include "python/arrays.h"
 #include "python/copies.h"
@@ -79,30 +77,10 @@ take_data(ps_state *state, PyObject *object)
     return (PyObject *)array;
 }
 
-/* The first number of a uint64 array beyond 2^63 - 1, which int64 cannot hold. */
-static int
-require_signed(PyArrayObject *index, const char *name, int64_t bound)
-{
-    PyArrayObject *const flat = ps_contiguous(index);
-    const npy_intp n = flat != NULL ? PyArray_SIZE(flat) : 0;
-    int status = flat != NULL ? 0 : -1;
-    for (npy_intp i = 0; status == 0 && i < n; i++) {
-        const uint64_t value = ((const uint64_t *)PyArray_DATA(flat))[i];
-        status = ps_hear(i);
-        if (status == 0 && value > INT64_MAX) {
-            PyErr_Format(PyExc_ValueError, "%s[%zd] is %llu; expected less than %lld",
-                         name, i, (unsigned long long)value, (long long)bound);
-            status = -1;
-        }
-    }
-    Py_XDECREF((PyObject *)flat);
-    return status;
-}
-
 /* An index array: int32 and int64 as they are, others in the narrower of the two that
- * holds them. `bound`: for the message. */
+ * holds them; *is_unsigned: uint64, of which messages show what it was. */
 static PyArrayObject *
-take_integers(ps_state *state, PyObject *object, const char *name, int64_t bound)
+take_integers(ps_state *state, PyObject *object, const char *name, bool *is_unsigned)
 {
     PyArrayObject *const array = ps_as_index(state, object, name);
     if (array == NULL || require_one_axis(array, name) < 0) {
@@ -113,110 +91,12 @@ take_integers(ps_state *state, PyObject *object, const char *name, int64_t bound
     if (type == PS_INDEX_i32 || type == PS_INDEX_i64) {
         return lock(array);
     }
+    *is_unsigned = type == PS_INDEX_u64;
     const bool is_wide = type == PS_INDEX_u32 || type == PS_INDEX_u64;
     PyArrayObject *const cast =
-            type == PS_INDEX_u64 && require_signed(array, name, bound) < 0
-                    ? NULL
-                    : ps_cast_of(array, PyArray_DescrFromType(is_wide ? NPY_INT64
-                                                                      : NPY_INT32));
+            ps_cast_of(array, PyArray_DescrFromType(is_wide ? NPY_INT64 : NPY_INT32));
     Py_DECREF((PyObject *)array);
     return lock(cast);
-}
-
-/* ---- the check ---- */
-
-static int
-raise_fault(enum ps_format format, ps_fault fault)
-{
-    const char *const entries = entries_names[format];
-    const char *const pointers = pointers_names[format];
-    const long long at = fault.position, value = fault.value, bound = fault.bound;
-    switch (fault.kind) {
-        case PS_FAULT_NONE:
-            return 0;
-        case PS_FAULT_ENTRY:
-        case PS_FAULT_OTHER_ENTRY: {
-            const bool is_entry = fault.kind == PS_FAULT_ENTRY;
-            const bool is_column = is_entry == (format != PS_CSC);
-            PyErr_Format(PyExc_ValueError,
-                         "%s[%lld] is %lld, out of bounds for %lld %s",
-                         is_entry ? entries : pointers, at, value, bound,
-                         is_column ? "columns" : "rows");
-            break;
-        }
-        case PS_FAULT_FIRST:
-            PyErr_Format(PyExc_ValueError, "%s[0] is %lld, expected 0", pointers,
-                         value);
-            break;
-        case PS_FAULT_FALL:
-            PyErr_Format(PyExc_ValueError,
-                         "%s[%lld] is %lld, less than %s[%lld] = %lld", pointers, at,
-                         value, pointers, at - 1, bound);
-            break;
-        case PS_FAULT_LAST:
-            PyErr_Format(PyExc_ValueError,
-                         "%s[%lld] is %lld, expected %lld, the length of %s", pointers,
-                         at, value, bound, entries);
-            break;
-    }
-    return -1;
-}
-
-static ps_integers
-integers_of(PyArrayObject *array)
-{
-    return (ps_integers){PyArray_DATA(array), PyArray_SIZE(array),
-                         PyArray_ITEMSIZE(array) == 8};
-}
-
-/* Lengths, which an op relies on, then contents. */
-static int
-check_lengths(const ps_container *self)
-{
-    const npy_intp nnz = PyArray_SIZE((PyArrayObject *)self->entries);
-    const npy_intp pointers = PyArray_SIZE((PyArrayObject *)self->pointers);
-    const int64_t major = self->shape[self->format == PS_CSC];
-    if (self->format == PS_COO ? pointers != nnz : pointers - 1 != major) {
-        return PyErr_Format(
-                       PyExc_ValueError, "%s has length %zd; expected %lld, %s",
-                       pointers_names[self->format], pointers,
-                       self->format == PS_COO ? (long long)nnz : (long long)major + 1,
-                       self->format == PS_COO   ? "the length of col"
-                       : self->format == PS_CSC ? "one more than the columns"
-                                                : "one more than the rows"),
-               -1;
-    }
-    if (self->data != Py_None && PyArray_SIZE((PyArrayObject *)self->data) != nnz) {
-        return PyErr_Format(PyExc_ValueError,
-                            "data has length %zd; expected %zd, the length of %s",
-                            PyArray_SIZE((PyArrayObject *)self->data), nnz,
-                            entries_names[self->format]),
-               -1;
-    }
-    return 0;
-}
-
-static int
-check_contents(ps_state *state, const ps_container *self)
-{
-    PyArrayObject *const entries = ps_contiguous((PyArrayObject *)self->entries);
-    PyArrayObject *const pointers =
-            entries != NULL ? ps_contiguous((PyArrayObject *)self->pointers) : NULL;
-    int status = -1;
-    if (pointers != NULL) {
-        ps_structure_check check = {.entries = integers_of(entries),
-                                    .pointers = integers_of(pointers),
-                                    .is_compressed = self->format != PS_COO,
-                                    .bound = self->shape[self->format != PS_CSC],
-                                    .other_bound = self->shape[0]};
-        const int64_t nbytes = PyArray_NBYTES(entries) + PyArray_NBYTES(pointers);
-        status = ps_raise(state, ps_run_op(state, ps_check_structure, &check, nbytes),
-                          "indices");
-        status = status == 0 ? raise_fault(self->format, check.fault) : -1;
-    }
-    Py_XDECREF((PyObject *)entries);
-    Py_XDECREF((PyObject *)pointers);
-    return status;
 }
 
 /* ---- making one ---- */
@@ -286,25 +166,29 @@ unpack(enum ps_format format, PyObject *parts, PyObject **part)
     return -1;
 }
 
-/* The three arrays and their lengths. */
+/* A container that is being made. */
+typedef struct {
+    ps_container parts; /* no object: it only holds what one will */
+    bool entries_are_unsigned, pointers_are_unsigned;
+} making;
+
+/* The three arrays. */
 static int
-fill(ps_state *state, ps_container *self, PyObject *const *part)
+fill(ps_state *state, making *made, PyObject *const *part)
 {
-    const enum ps_format format = self->format;
+    ps_container *const self = &made->parts;
     self->data = take_data(state, part[0]);
     if (self->data == NULL) {
         return -1;
     }
-    self->entries = (PyObject *)take_integers(state, part[1], entries_names[format],
-                                              self->shape[format != PS_CSC]);
+    self->entries = (PyObject *)take_integers(
+            state, part[1], entries_names[self->format], &made->entries_are_unsigned);
     if (self->entries == NULL) {
         return -1;
     }
-    const npy_intp nnz = PyArray_SIZE((PyArrayObject *)self->entries);
     self->pointers = (PyObject *)take_integers(
-            state, part[2], pointers_names[format],
-            format == PS_COO ? self->shape[0] : (int64_t)nnz + 1);
-    return self->pointers != NULL ? check_lengths(self) : -1;
+            state, part[2], pointers_names[self->format], &made->pointers_are_unsigned);
+    return self->pointers != NULL ? 0 : -1;
 }
 
 static void
@@ -313,6 +197,39 @@ release(const ps_container *self)
     Py_XDECREF(self->data);
     Py_XDECREF(self->entries);
     Py_XDECREF(self->pointers);
+}
+
+static ps_status
+check_matrix(void *matrix, ps_run *run)
+{
+    return ps_check_matrix(matrix, run);
+}
+
+/* Lengths against each other and the shape, then contents, as every op checks them. */
+static int
+check(ps_state *state, const making *made)
+{
+    const ps_container *const self = &made->parts;
+    ps_sparse sparse = {.format = self->format,
+                        .n_rows = self->shape[0],
+                        .n_cols = self->shape[1],
+                        .data = self->data != Py_None
+                                        ? (PyArrayObject *)Py_NewRef(self->data)
+                                        : NULL,
+                        .first = ps_contiguous((PyArrayObject *)self->pointers),
+                        .first_is_unsigned = made->pointers_are_unsigned,
+                        .second_is_unsigned = made->entries_are_unsigned};
+    sparse.second =
+            sparse.first != NULL ? ps_contiguous((PyArrayObject *)self->entries) : NULL;
+    ps_matrix matrix;
+    int status = sparse.second != NULL ? ps_open_sparse(state, &sparse, &matrix) : -1;
+    if (status == 0) {
+        const int64_t nbytes =
+                PyArray_NBYTES(sparse.first) + PyArray_NBYTES(sparse.second);
+        status = ps_raise(state, ps_run_op(state, check_matrix, &matrix, nbytes), "A");
+    }
+    ps_close_sparse(&sparse);
+    return status;
 }
 
 /* A new object that takes over what *made refers to. */
@@ -356,16 +273,16 @@ new_container(PyTypeObject *type, PyObject *args, PyObject *keywords)
         return NULL;
     }
     const int format = format_of(state, type);
-    ps_container made = {.format = (enum ps_format)format};
-    if (format < 0 || unpack(made.format, parts, part) < 0 ||
-        take_shape(shape, made.shape) < 0) {
+    making made = {.parts = {.format = (enum ps_format)format}};
+    if (format < 0 || unpack(made.parts.format, parts, part) < 0 ||
+        take_shape(shape, made.parts.shape) < 0) {
         return NULL;
     }
-    if (fill(state, &made, part) < 0 || check_contents(state, &made) < 0) {
-        release(&made);
+    if (fill(state, &made, part) < 0 || check(state, &made) < 0) {
+        release(&made.parts);
         return NULL;
     }
-    return object_of(type, &made);
+    return object_of(type, &made.parts);
 }
 
 /* make_container(class, data, entries, pointers, n_rows, n_cols): arrays that the house
@@ -390,17 +307,18 @@ make_container(PyObject *module, PyObject *args)
     if (format < 0) {
         return NULL;
     }
-    ps_container made = {.format = (enum ps_format)format, .shape = {n_rows, n_cols}};
+    making made = {
+            .parts = {.format = (enum ps_format)format, .shape = {n_rows, n_cols}}};
     for (int i = 0; i < 3; i++) {
         if (PyArray_CheckExact(part[i])) {
             PyArray_CLEARFLAGS((PyArrayObject *)part[i], NPY_ARRAY_WRITEABLE);
         }
     }
     if (fill(state, &made, part) < 0) {
-        release(&made);
+        release(&made.parts);
         return NULL;
     }
-    return object_of(type, &made);
+    return object_of(type, &made.parts);
 }
 
 /* ---- what can be seen ---- */

@@ -4,11 +4,7 @@
 
 #include "python/core.h"
 
-enum ps_format {
-    PS_CSR,
-    PS_CSC,
-    PS_COO
-};
+#include "python/matrix.h"
 
 /* A CSR, CSC or COO: views that nobody can replace. What the arrays hold, and whether
  * their memory is still there, has to be checked at each use. */

@@ -27,7 +27,8 @@
     X(size) X(keepdims) X(condition) X(x) X(y) X(mask) X(packed)                 \
     X(ids) X(num_segments) X(offsets) X(starts) X(stops) X(lengths) X(gather)    \
     X(weights) X(q) X(ddof) X(initial) X(skipna) X(return_arg) X(return_counts)  \
-    X(assume_sorted) X(minlength) X(g) X(exclusive) X(reverse) X(format)
+    X(assume_sorted) X(minlength) X(g) X(exclusive) X(reverse) X(format)         \
+    X(shape) X(data) X(indptr) X(row) X(col)
 
 /* Python functions that the C side calls for what is rare or wordy. */
 #define PS_FOR_EACH_HELPER(X)                  \

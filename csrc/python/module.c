@@ -21,6 +21,7 @@
 #include "python/containers.h"
 #include "python/copies.h"
 #include "python/kernel_list.h"
+#include "python/matrix.h"
 #include "python/py_gather.h"
 #include "python/py_nonzero.h"
 #include "python/py_plan.h"
@@ -312,6 +313,7 @@ static PyMethodDef methods[] = {
         {"as_plain", as_plain, METH_VARARGS, NULL},
         {"require_cast", require_cast, METH_VARARGS, NULL},
         {"elementary", ps_py_elementary, METH_VARARGS, NULL},
+        {"check_matrix", ps_py_check_matrix, METH_O, NULL},
         {"kernels", ps_py_kernels, METH_NOARGS, NULL},
         {"levels", list_levels, METH_NOARGS, NULL},
         {"level", current_level, METH_NOARGS, NULL},

@@ -183,23 +183,38 @@ def csr(indices=(3, 0, 0, 2), indptr=(0, 2, 2, 4), data=DATA, shape=(3, 4)):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"indptr": (1, 2, 2, 4)}, r"indptr\[0\] is 1, expected 0"),
-        ({"indptr": (-1, 2, 2, 4)}, r"indptr\[0\] is -1, expected 0"),
-        ({"indptr": (0, 2, 2, 5)}, r"indptr\[3\] is 5, expected 4, the length of ind"),
-        ({"indptr": (0, 2, 2, 3)}, r"indptr\[3\] is 3, expected 4, the length of ind"),
-        ({"indptr": (0, 3, 2, 4)}, r"indptr\[2\] is 2, less than indptr\[1\] = 3"),
-        ({"indptr": (0, 2, 5, 4)}, r"indptr\[3\] is 4, less than indptr\[2\] = 5"),
-        ({"indptr": (0, 2, -7, 4)}, r"indptr\[2\] is -7, less than indptr\[1\] = 2"),
-        ({"indptr": (0, 2**62, 2, 4)}, r"indptr\[2\] is 2, less than indptr\[1\]"),
-        ({"indptr": (0, 2, 4)}, r"indptr has length 3; expected 4, one more than"),
-        ({"indptr": (0, 2, 2, 2, 4)}, r"indptr has length 5; expected 4"),
-        ({"indptr": ()}, r"indptr has length 0; expected 4"),
-        ({"indices": (3, 4, 0, 2)}, r"indices\[1\] is 4, out of bounds for 4 columns"),
-        ({"indices": (3, 0, 0, -1)}, r"indices\[3\] is -1, out of bounds for 4 col"),
+        ({"indptr": (1, 2, 2, 4)}, r"indptr\[0\] must be 0, got 1"),
+        ({"indptr": (-1, 2, 2, 4)}, r"indptr\[0\] must be 0, got -1"),
+        ({"indptr": (0, 2, 2, 5)}, r"indptr\[3\] is 5, but there are 4 entries"),
+        ({"indptr": (0, 2, 2, 3)}, r"indptr\[3\] is 3, but there are 4 entries"),
+        (
+            {"indptr": (0, 3, 2, 4)},
+            r"indptr\[2\] is 2, less than indptr\[1\], which is 3",
+        ),
+        ({"indptr": (0, 2, 5, 4)}, r"indptr\[2\] is 5, but there are 4 entries"),
+        (
+            {"indptr": (0, 2, -7, 4)},
+            r"indptr\[2\] is -7, less than indptr\[1\], which is 2",
+        ),
+        ({"indptr": (0, 2**62, 2, 4)}, r"indptr\[1\] is 46\d+, but there are 4"),
+        ({"indptr": (0, 2, 4)}, r"indptr has length 3, but must have 4, one more than"),
+        ({"indptr": (0, 2, 2, 2, 4)}, r"indptr has length 5, but must have 4"),
+        ({"indptr": ()}, r"indptr has length 0, but must have 4"),
+        (
+            {"indices": (3, 4, 0, 2)},
+            r"indices\[1\] is 4, out of bounds for a size of 4",
+        ),
+        ({"indices": (3, 0, 0, -1)}, r"indices\[3\] is -1, out of bounds for a size"),
         ({"indices": (2**31, 0, 0, 0)}, r"indices\[0\] is 2147483648, out of bounds"),
-        ({"indices": (3, 0, 0)}, r"data has length 4; expected 3, the length of ind"),
-        ({"shape": (4, 4)}, r"indptr has length 4; expected 5, one more than the rows"),
-        ({"shape": (3, 3)}, r"indices\[0\] is 3, out of bounds for 3 columns"),
+        (
+            {"indices": (3, 0, 0)},
+            r"data has length 4, but must have 3, the length of ind",
+        ),
+        (
+            {"shape": (4, 4)},
+            r"indptr has length 4, but must have 5, one more than there are rows",
+        ),
+        ({"shape": (3, 3)}, r"indices\[0\] is 3, out of bounds for a size of 3"),
         ({"shape": (3, -1)}, r"shape\[1\] must not be negative, got -1"),
         ({"shape": (3,)}, r"shape must have two sizes, got \(3,\)"),
         ({"shape": (3, 4, 1)}, r"shape must have two sizes"),
@@ -216,21 +231,21 @@ def test_malformed_compressed(change, words):
 def test_malformed_columns():
     arrays = DATA, np.array([3, 0, 4, 2]), np.array([0, 2, 2, 4])
     with pytest.raises(
-        ValueError, match=r"indices\[2\] is 4, out of bounds for 4 rows"
+        ValueError, match=r"indices\[2\] is 4, out of bounds for a size of 4"
     ):
         ps.CSC(arrays, (4, 3))
-    with pytest.raises(ValueError, match=r"expected 4, one more than the columns"):
+    with pytest.raises(ValueError, match=r"one more than there are columns"):
         ps.CSC((DATA, arrays[1], [0, 4]), (5, 3))
 
 
 @pytest.mark.parametrize(
     ("row", "col", "words"),
     [
-        ([3, 0], [0, 0], r"row\[0\] is 3, out of bounds for 3 rows"),
-        ([2, 0], [0, 4], r"col\[1\] is 4, out of bounds for 4 columns"),
+        ([3, 0], [0, 0], r"row\[0\] is 3, out of bounds for a size of 3"),
+        ([2, 0], [0, 4], r"col\[1\] is 4, out of bounds for a size of 4"),
         ([-1, 0], [0, 0], r"row\[0\] is -1, out of bounds"),
-        ([2, 0, 1], [0, 3], r"row has length 3; expected 2, the length of col"),
-        ([2], [0], r"data has length 2; expected 1, the length of col"),
+        ([2, 0, 1], [0, 3], r"row has length 3, but must have 2, the length of col"),
+        ([2], [0], r"data has length 2, but must have 1, the length of col"),
     ],
 )
 def test_malformed_coordinates(row, col, words):
@@ -245,7 +260,7 @@ def test_bad_numbers_far_into_an_array():
         with pytest.raises(ValueError, match=rf"indices\[{at}\] is 7"):
             ps.CSR((None, indices, [0, 100_000]), (1, 7))
         indices[at] = 0
-    with pytest.raises(ValueError, match="is 18446744073709551615; expected less than"):
+    with pytest.raises(ValueError, match="is 18446744073709551615, out of bounds"):
         ps.CSR((None, np.array([2**64 - 1], np.uint64), [0, 1]), (1, 7))
     with pytest.raises(ValueError, match=r"indices\[0\] is -1, out of bounds"):
         ps.CSR((None, np.array([-1], np.int32), [0, 1]), (1, 2**62))
