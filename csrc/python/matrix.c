@@ -8,6 +8,7 @@
 #include "python/matrix.h"
 
 #include "python/arrays.h"
+#include "python/containers.h"
 #include "python/copies.h"
 
 static const char *const formats[PS_NUM_FORMATS] = {
@@ -45,6 +46,11 @@ find_attribute(PyObject *object, PyObject *name)
 int
 ps_is_sparse(ps_state *state, PyObject *object, enum ps_format *format)
 {
+    const ps_container *const container = ps_container_of(state, object);
+    if (container != NULL) {
+        *format = container->format;
+        return 1;
+    }
     if (PyArray_Check(object) || PyList_Check(object) || PyTuple_Check(object)) {
         return 0;
     }
@@ -173,9 +179,36 @@ take_data(ps_state *state, PyObject *object, ps_sparse *sparse)
     return sparse->data != NULL ? 0 : -1;
 }
 
+/* The arrays of a container, which it has looked at; those of a layout that the ops do
+ * not read are copied. */
+static int
+take_container(const ps_container *container, ps_sparse *sparse)
+{
+    *sparse = (ps_sparse){0};
+    if (!ps_lies_in_base((PyArrayObject *)container->pointers) ||
+        !ps_lies_in_base((PyArrayObject *)container->entries)) {
+        return ps_raise_changed(second_name(container->format));
+    }
+    *sparse = (ps_sparse){.format = container->format,
+                          .n_rows = container->shape[0],
+                          .n_cols = container->shape[1],
+                          .first = ps_contiguous((PyArrayObject *)container->pointers)};
+    if (container->data != Py_None) {
+        sparse->data = (PyArrayObject *)Py_NewRef(container->data);
+    }
+    if (sparse->first != NULL) {
+        sparse->second = ps_contiguous((PyArrayObject *)container->entries);
+    }
+    return sparse->second != NULL ? 0 : -1;
+}
+
 int
 ps_take_sparse(ps_state *state, PyObject *object, const char *name, ps_sparse *sparse)
 {
+    const ps_container *const container = ps_container_of(state, object);
+    if (container != NULL) {
+        return take_container(container, sparse);
+    }
     *sparse = (ps_sparse){0};
     const int is_sparse = ps_is_sparse(state, object, &sparse->format);
     if (is_sparse <= 0) {
@@ -205,14 +238,14 @@ ps_take_sparse(ps_state *state, PyObject *object, const char *name, ps_sparse *s
 }
 
 /* The numbers of an array as they lie now: Python code that has run since they were
- * taken may have given the array another dtype or shape. */
+ * taken may have given the array another dtype, shape or memory. */
 static int
 open_numbers(PyArrayObject *array, const char *text, bool is_unsigned,
              ps_numbers *numbers)
 {
     const int type = ps_index_type_of(array);
     if ((type != PS_INDEX_i32 && type != PS_INDEX_i64) || !are_plain(array) ||
-        PyArray_NDIM(array) != 1) {
+        PyArray_NDIM(array) != 1 || !ps_lies_in_base(array)) {
         return ps_raise_changed(text);
     }
     *numbers = (ps_numbers){.data = PyArray_BYTES(array),
@@ -240,7 +273,7 @@ open_data(ps_state *state, const ps_sparse *sparse, ps_matrix *matrix)
         return 0;
     }
     matrix->dtype = ps_dtype_of(state, PyArray_DESCR(data));
-    if (matrix->dtype == PS_raw || PyArray_NDIM(data) != 1) {
+    if (matrix->dtype == PS_raw || PyArray_NDIM(data) != 1 || !ps_lies_in_base(data)) {
         return ps_raise_changed("data");
     }
     matrix->data = PyArray_BYTES(data);

@@ -311,3 +311,14 @@ def test_a_hook_that_takes_the_shape_away():
     shape = [Size(), 4]
     with pytest.raises(RuntimeError, match="'shape' changed during the call"):
         ps.CSR((DATA, [3, 0, 0, 2], [0, 2, 2, 4]), shape)
+
+
+def test_memory_that_is_gone():
+    for n in (10, 100_000):
+        arrays = np.ones(n), np.zeros(n, np.int32), np.array([0, n], np.int32)
+        for k in range(3):
+            mine = [array.copy() for array in arrays]
+            a = ps.CSR(tuple(mine), (1, 1))
+            mine[k].resize(1, refcheck=False)
+            with pytest.raises(RuntimeError, match="changed during the call"):
+                ps._core.check_matrix(a)
