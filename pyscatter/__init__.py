@@ -3,6 +3,7 @@
 Public names only; each module documents its family.
 """
 
+from pyscatter.assembly import AssemblyPlan, coo_to_csr
 from pyscatter.bincount import bincount
 from pyscatter.gather import gather, gather_along_axis, gather_at, gather_nd
 from pyscatter.nonzero import argwhere, count_nonzero, flatnonzero, nonzero
@@ -52,6 +53,7 @@ from pyscatter.where import apply_where, gather_where, scatter_where, where
 __version__ = "0.1.0"
 
 __all__ = [
+    "AssemblyPlan",
     "COO",
     "CSC",
     "CSR",
@@ -63,6 +65,7 @@ __all__ = [
     "bitwise_and_at",
     "bitwise_or_at",
     "bitwise_xor_at",
+    "coo_to_csr",
     "count_nonzero",
     "divide_at",
     "flatnonzero",

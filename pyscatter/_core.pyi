@@ -462,3 +462,25 @@ def make_container(
     n_cols: int,
     /,
 ) -> Container: ...
+def assemble(
+    coordinates: tuple[ArrayLike, ArrayLike],
+    shape: tuple[SupportsIndex, SupportsIndex],
+    data: ArrayLike | None,
+    /,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[int, int]]: ...
+def assembled(
+    form: type[Container],
+    slots: np.ndarray,
+    indices: np.ndarray,
+    indptr: np.ndarray,
+    shape: tuple[int, int],
+    data: ArrayLike,
+    /,
+) -> Container: ...
+def coo_to_csr(
+    form: type[Container],
+    data: ArrayLike,
+    coordinates: tuple[ArrayLike, ArrayLike],
+    shape: tuple[SupportsIndex, SupportsIndex],
+    /,
+) -> Container: ...

@@ -120,9 +120,8 @@ format_of(const ps_state *state, PyTypeObject *type)
     return found;
 }
 
-/* Two sizes. */
-static int
-take_shape(PyObject *object, int64_t *shape)
+int
+ps_to_shape(PyObject *object, int64_t *shape)
 {
     PyObject *const pair = PySequence_Fast(object, "shape must be a pair of integers");
     int status = pair != NULL ? 0 : -1;
@@ -275,7 +274,7 @@ new_container(PyTypeObject *type, PyObject *args, PyObject *keywords)
     const int format = format_of(state, type);
     making made = {.parts = {.format = (enum ps_format)format}};
     if (format < 0 || unpack(made.parts.format, parts, part) < 0 ||
-        take_shape(shape, made.parts.shape) < 0) {
+        ps_to_shape(shape, made.parts.shape) < 0) {
         return NULL;
     }
     if (fill(state, &made, part) < 0 || check(state, &made) < 0) {
@@ -285,40 +284,64 @@ new_container(PyTypeObject *type, PyObject *args, PyObject *keywords)
     return object_of(type, &made.parts);
 }
 
-/* make_container(class, data, entries, pointers, n_rows, n_cols): arrays that the house
- * has made or another container holds are taken as they are. */
+PyObject *
+ps_new_container(ps_state *state, PyObject *type, PyObject *data,
+                 PyArrayObject *entries, PyArrayObject *pointers, const int64_t *shape)
+{
+    PyTypeObject *const class = (PyTypeObject *)type;
+    if (!PyType_Check(type) ||
+        !PyType_IsSubtype(class, (PyTypeObject *)state->container_type)) {
+        PyErr_SetString(PyExc_TypeError, "expected CSR, CSC or COO");
+        return NULL;
+    }
+    const int format = format_of(state, class);
+    if (format < 0) {
+        return NULL;
+    }
+    if (data != Py_None) {
+        PyArray_CLEARFLAGS((PyArrayObject *)data, NPY_ARRAY_WRITEABLE);
+    }
+    PyArray_CLEARFLAGS(entries, NPY_ARRAY_WRITEABLE);
+    PyArray_CLEARFLAGS(pointers, NPY_ARRAY_WRITEABLE);
+    const ps_container made = {.format = (enum ps_format)format,
+                               .shape = {shape[0], shape[1]},
+                               .data = Py_NewRef(data),
+                               .entries = Py_NewRef((PyObject *)entries),
+                               .pointers = Py_NewRef((PyObject *)pointers)};
+    return object_of(class, &made);
+}
+
+/* Is it an array of one axis, of integers that containers hold? */
+static bool
+is_structure(PyObject *object)
+{
+    if (!PyArray_CheckExact(object) || PyArray_NDIM((PyArrayObject *)object) != 1) {
+        return false;
+    }
+    const int type = ps_index_type_of((PyArrayObject *)object);
+    return type == PS_INDEX_i32 || type == PS_INDEX_i64;
+}
+
+/* make_container(class, data, entries, pointers, n_rows, n_cols): arrays that are fresh
+ * or another container's. */
 static PyObject *
 make_container(PyObject *module, PyObject *args)
 {
     ps_state *const state = ps_get_state(module);
-    PyTypeObject *type;
-    PyObject *part[3];
-    long long n_rows, n_cols;
-    if (!PyArg_ParseTuple(args, "O!OO!O!LL", &PyType_Type, &type, &part[0],
-                          &PyArray_Type, &part[1], &PyArray_Type, &part[2], &n_rows,
-                          &n_cols)) {
+    PyObject *type, *data, *entries, *pointers;
+    long long shape[2];
+    if (!PyArg_ParseTuple(args, "OOOOLL", &type, &data, &entries, &pointers, &shape[0],
+                          &shape[1])) {
         return NULL;
     }
-    if (!PyType_IsSubtype(type, (PyTypeObject *)state->container_type)) {
-        PyErr_SetString(PyExc_TypeError, "expected CSR, CSC or COO");
+    if ((data != Py_None && !PyArray_CheckExact(data)) || !is_structure(entries) ||
+        !is_structure(pointers)) {
+        PyErr_SetString(PyExc_TypeError, "expected arrays of a container");
         return NULL;
     }
-    const int format = format_of(state, type);
-    if (format < 0) {
-        return NULL;
-    }
-    making made = {
-            .parts = {.format = (enum ps_format)format, .shape = {n_rows, n_cols}}};
-    for (int i = 0; i < 3; i++) {
-        if (PyArray_CheckExact(part[i])) {
-            PyArray_CLEARFLAGS((PyArrayObject *)part[i], NPY_ARRAY_WRITEABLE);
-        }
-    }
-    if (fill(state, &made, part) < 0) {
-        release(&made.parts);
-        return NULL;
-    }
-    return object_of(type, &made.parts);
+    const int64_t sizes[] = {shape[0], shape[1]};
+    return ps_new_container(state, type, data, (PyArrayObject *)entries,
+                            (PyArrayObject *)pointers, sizes);
 }
 
 /* ---- what can be seen ---- */

@@ -24,4 +24,13 @@ int ps_add_containers(PyObject *module);
 /* The container in `object`, or NULL where it is something else. */
 ps_container *ps_container_of(const ps_state *state, PyObject *object);
 
+/* Two sizes. 0, or -1 with an exception. */
+int ps_to_shape(PyObject *object, int64_t *shape);
+
+/* A container of the class `type`, whose arrays are fresh or another container's; they
+ * become read-only. `data` may be None. */
+PyObject *ps_new_container(ps_state *state, PyObject *type, PyObject *data,
+                           PyArrayObject *entries, PyArrayObject *pointers,
+                           const int64_t *shape);
+
 #endif

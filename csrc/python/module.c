@@ -17,6 +17,7 @@
 #include "ops/values.h"
 #include "python/args.h"
 #include "python/arrays.h"
+#include "python/assembly.h"
 #include "python/bincount.h"
 #include "python/containers.h"
 #include "python/copies.h"
@@ -314,6 +315,9 @@ static PyMethodDef methods[] = {
         {"require_cast", require_cast, METH_VARARGS, NULL},
         {"elementary", ps_py_elementary, METH_VARARGS, NULL},
         {"check_matrix", ps_py_check_matrix, METH_O, NULL},
+        {"assemble", ps_py_assemble, METH_VARARGS, NULL},
+        {"assembled", ps_py_assembled, METH_VARARGS, NULL},
+        {"coo_to_csr", ps_py_coo_to_csr, METH_VARARGS, NULL},
         {"kernels", ps_py_kernels, METH_NOARGS, NULL},
         {"levels", list_levels, METH_NOARGS, NULL},
         {"level", current_level, METH_NOARGS, NULL},
