@@ -1,4 +1,10 @@
-"""Docstrings of the sparse containers: what the three formats say in the same words."""
+"""Words and pictures of the sparse containers: what the formats have in common."""
+
+import html
+
+import numpy as np
+
+from pyscatter import _core
 
 TEXT = """
     {what}
@@ -133,3 +139,46 @@ PARTS = {
 def text_of(name):
     """Return the docstring of a container."""
     return TEXT.format(**PARTS[name])
+
+
+# --- the picture ----------------------------------------------------------------------
+
+CELLS = 32
+CELL = 5  # pixels
+
+
+def _cells(numbers, size, cells):
+    """Return which of `cells` equal parts of an axis each number lies in."""
+    return (numbers.astype(np.float64) * (cells / size)).astype(np.intp)
+
+
+def _density(matrix):
+    """Return how many entries lie in each cell of a small grid."""
+    coo = matrix.to_coo()
+    height, width = (max(1, min(CELLS, size)) for size in matrix.shape)
+    counts = np.zeros((height, width), np.intp)
+    if coo.nnz:
+        rows, columns = matrix.shape
+        row = np.minimum(_cells(coo.row, rows, height), height - 1)
+        col = np.minimum(_cells(coo.col, columns, width), width - 1)
+        _core.add_at(counts, (row, col), 1)
+    return counts
+
+
+def picture(matrix):
+    """Return HTML: the text, and where the entries are, the darker the more."""
+    counts = _density(matrix)
+    height, width = (CELL * n for n in counts.shape)
+    shade = np.sqrt(counts / max(1, counts.max()))
+    squares = "".join(
+        f'<rect x="{CELL * j}" y="{CELL * i}" width="{CELL}" height="{CELL}" '
+        f'fill-opacity="{0.15 + 0.85 * shade[i, j]:.2f}"/>'
+        for i, j in np.argwhere(counts)
+    )
+    return (
+        f"<div><code>{html.escape(repr(matrix))}</code><br>"
+        f'<svg width="{width + 2}" height="{height + 2}" '
+        f'viewBox="-1 -1 {width + 2} {height + 2}" fill="currentColor">'
+        f'<rect x="-0.5" y="-0.5" width="{width + 1}" height="{height + 1}" '
+        f'fill="none" stroke="currentColor" stroke-opacity="0.4"/>{squares}</svg></div>'
+    )

@@ -10,6 +10,7 @@
 #include "python/containers.h"
 
 #include <stddef.h>
+#include <string.h>
 #include <structmember.h>
 
 #include "python/args.h"
@@ -20,6 +21,17 @@
 static const char *const format_names[] = {"csr", "csc", "coo"};
 static const char *const entries_names[] = {"indices", "indices", "col"};
 static const char *const pointers_names[] = {"indptr", "indptr", "row"};
+
+int
+ps_format_named(const char *name)
+{
+    for (int i = 0; i < PS_NUM_FORMATS; i++) {
+        if (strcmp(name, format_names[i]) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
 
 ps_container *
 ps_container_of(const ps_state *state, PyObject *object)

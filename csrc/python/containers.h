@@ -24,6 +24,9 @@ int ps_add_containers(PyObject *module);
 /* The container in `object`, or NULL where it is something else. */
 ps_container *ps_container_of(const ps_state *state, PyObject *object);
 
+/* The format of a name such as "csr"; -1: there is none. */
+int ps_format_named(const char *name);
+
 /* Two sizes. 0, or -1 with an exception. */
 int ps_to_shape(PyObject *object, int64_t *shape);
 

@@ -20,6 +20,7 @@
 #include "python/assembly.h"
 #include "python/bincount.h"
 #include "python/containers.h"
+#include "python/conversion.h"
 #include "python/copies.h"
 #include "python/kernel_list.h"
 #include "python/matrix.h"
@@ -315,6 +316,8 @@ static PyMethodDef methods[] = {
         {"require_cast", require_cast, METH_VARARGS, NULL},
         {"elementary", ps_py_elementary, METH_VARARGS, NULL},
         {"check_matrix", ps_py_check_matrix, METH_O, NULL},
+        {"convert", ps_py_convert, METH_VARARGS, NULL},
+        {"format_of", ps_py_format_of, METH_O, NULL},
         {"assemble", ps_py_assemble, METH_VARARGS, NULL},
         {"assembled", ps_py_assembled, METH_VARARGS, NULL},
         {"coo_to_csr", ps_py_coo_to_csr, METH_VARARGS, NULL},
