@@ -1,7 +1,8 @@
 """Ten elements: ``python -m benchmarks.bench_tiny``, what a call costs before it works.
 
 A row for every public function with its defaults, and rows with options. The aims are
-those of the house: half a microsecond for a plain call, three for any option. The twin
+those of the house: half a microsecond for a plain call, 0.8 for a product with a sparse
+matrix, whose attributes are asked for, three for any option. The twin
 is NumPy's shortest way to the same answer, where there is one; both take turns.
 """
 
@@ -10,6 +11,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from statistics import median
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +20,7 @@ import pyscatter as ps
 from benchmarks.harness import describe, restart_clean
 from pyscatter.bench import OURS, Way, measure
 
-PLAIN_US, OPTION_US = 0.5, 3.0
+PLAIN_US, PRODUCT_US, OPTION_US = 0.5, 0.8, 3.0
 N, SIZE = 10, 5
 IDS = np.array([0, 3, 1, 3, 4, 0, 0, 2, 1, 4])
 OFFSETS = np.array([0, 2, 5, 6, 8, 10])
@@ -30,6 +32,10 @@ COLUMNS = np.array([[1, 0, 3, 2]] * SIZE)
 PAIRS = np.stack([IDS, IDS % 4], axis=-1)
 COLUMN = IDS[:, None] % 4
 STARTS, STOPS = OFFSETS[:-1], OFFSETS[1:]
+MATRIX = SimpleNamespace(
+    format="csr", shape=(SIZE, SIZE), data=V, indices=IDS, indptr=OFFSETS
+)
+SQUARE = np.ones((SIZE, SIZE))
 
 
 class Row(NamedTuple):
@@ -200,7 +206,16 @@ SEGMENTS = (
     option("segment_cumsum", "", partial(ps.segment_cumsum, V, IDS)),
     option("segment_expand", "", partial(ps.segment_expand, A, IDS)),
 )
-ROWS = (*DROP_INS, *UPDATES, *LOOKS, *SEGMENTS)
+PRODUCTS = (
+    Row(
+        "spmm", "", PRODUCT_US, partial(ps.spmm, MATRIX, A), partial(np.dot, SQUARE, A)
+    ),
+    option("spmm", "alpha=", partial(ps.spmm, MATRIX, A, alpha=2.0)),
+    option("spmm", "op='mean'", partial(ps.spmm, MATRIX, A, op="mean")),
+    option("spmm", "transpose", partial(ps.spmm, MATRIX, A, transpose=True)),
+    Row("sddmm", "", PRODUCT_US, partial(ps.sddmm, MATRIX, TABLE, TABLE)),
+)
+ROWS = (*DROP_INS, *UPDATES, *LOOKS, *SEGMENTS, *PRODUCTS)
 
 
 def nanoseconds(row, rounds):

@@ -239,6 +239,41 @@ def groupies_aggregate(problem, function):
     return {"numpy_groupies": Way(call)}
 
 
+# ---------------------------------------------------------------- sparse matrices
+
+
+def scipy_spmm(problem):
+    sparse = importlib.import_module("scipy.sparse")
+    kind = sparse.csr_array if problem.kind == "spmm csr" else sparse.csc_array
+    indptr, indices = problem.index
+    size = len(problem.a)
+    matrix = kind((problem.values, indices, indptr), shape=(size, size))
+    return {"scipy @": Way(lambda: matrix @ problem.a)}
+
+
+def torch_matrix(problem, data):
+    torch = load("torch")
+    is_csc = problem.kind == "spmm csc"
+    kind = torch.sparse_csc_tensor if is_csc else torch.sparse_csr_tensor
+    arrays = (*(numbers.astype(np.int64) for numbers in problem.index), data)
+    size = len(problem.a)
+    return kind(*map(torch.from_numpy, arrays), (size, size))
+
+
+def torch_spmm(problem):
+    x = load("torch").from_numpy(problem.a)
+    matrix = torch_matrix(problem, problem.values)
+    return {"torch @": Way(lambda: (matrix @ x).numpy())}
+
+
+def torch_sddmm(problem):
+    torch = load("torch")
+    x, y = map(torch.from_numpy, (problem.a, problem.values))
+    matrix = torch_matrix(problem, np.zeros(len(problem.index[1]), np.float32))
+    call = partial(torch.sparse.sampled_addmm, matrix, x, y.t())
+    return {"torch.sampled_addmm": Way(lambda: call().values().numpy())}
+
+
 MAKERS = {
     "add": (
         ("torch", torch_add),
@@ -262,4 +297,7 @@ MAKERS = {
     "nonzero": (("torch", torch_nonzero),),
     "argwhere": (("torch", torch_argwhere),),
     "take": (("torch", torch_take), ("numba", numba_take)),
+    "spmm csr": (("scipy", scipy_spmm), ("torch", torch_spmm)),
+    "spmm csc": (("scipy", scipy_spmm), ("torch", torch_spmm)),
+    "sddmm": (("torch", torch_sddmm),),
 }

@@ -42,6 +42,7 @@ from pyscatter.segment_entries import (
     segment_softmax,
 )
 from pyscatter.sparse import COO, CSC, CSR
+from pyscatter.spmm import sddmm, spmm
 from pyscatter.threads import (
     get_num_threads,
     num_threads,
@@ -88,6 +89,7 @@ __all__ = [
     "scatter_at",
     "scatter_nd",
     "scatter_where",
+    "sddmm",
     "segment_cumsum",
     "segment_expand",
     "segment_log_softmax",
@@ -101,6 +103,7 @@ __all__ = [
     "segment_sum",
     "set_num_threads",
     "show_config",
+    "spmm",
     "subtract_at",
     "where",
 ]

@@ -443,6 +443,28 @@ def algorithms() -> tuple[str, ...]: ...
 def force_algorithm(name: str | None, /) -> str | None: ...
 def set_docstring(function: Callable[..., Any], text: str, /) -> None: ...
 def check_matrix(A: Any, /) -> None: ...
+def spmm(
+    A: Any,
+    X: Any,
+    *,
+    alpha: complex = 1,
+    beta: complex = 0,
+    out: np.ndarray | None = None,
+    op: str | np.ufunc = "add",
+    semiring: Literal["min_plus", "max_plus", "max_times", "or_and"] | None = None,
+    transpose: bool = False,
+    conjugate: bool = False,
+    fill_value: complex | None = None,
+    dtype: DTypeLike | None = None,
+) -> np.ndarray: ...
+def sddmm(
+    A: Any,
+    X: ArrayLike,
+    Y: ArrayLike,
+    *,
+    values: Literal["pattern", "scale"] = "pattern",
+    out: np.ndarray | None = None,
+) -> np.ndarray: ...
 def as_plain(array: ArrayLike, name: str, /) -> np.ndarray: ...
 def require_cast(
     what: str, dtype: np.dtype, target: np.dtype, casting: Casting, /

@@ -109,6 +109,11 @@ DECLARE_GRID(quantile_fives, ISA_OF_ELEMENTS)
 DECLARE_GRID(quantile_finish, ISA_OF_ELEMENTS)
 DECLARE_GRID(quantile_few, ISA_OF_ELEMENTS)
 DECLARE_GRID(masked, ISA)
+DECLARE_GRID(spmm_rows, ISA)
+DECLARE_GRID(spmm_slices, ISA)
+DECLARE_GRID(spmm_list, ISA)
+DECLARE_GRID(spmm_finish, ISA)
+DECLARE_GRID(sddmm, ISA)
 DECLARE_GRID(cast, ISA)
 /* clang-format on */
 

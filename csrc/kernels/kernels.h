@@ -123,6 +123,52 @@ typedef struct {
     int64_t step; /* bytes from one level's result to the next one's */
 } ps_levels;
 
+/* How a stored value and an element of x become one number, and how these meet. */
+#define PS_FOR_EACH_PRODUCT(X) \
+    X(add_times) X(min_times) X(max_times) X(min_plus) X(max_plus)
+#define PS_ENUM_PRODUCT(name) PS_##name,
+enum ps_product {
+    PS_FOR_EACH_PRODUCT(PS_ENUM_PRODUCT) PS_NUM_PRODUCTS
+};
+
+/* Entries of a sparse matrix and the dense rows that they choose (spmm.tmpl.h). */
+typedef struct {
+    const char *index; /* of every entry: its column, in slices of CSC its row; int64 */
+    bool is_wide;      /* or int32 */
+    int64_t nnz;
+    int64_t size;     /* what these numbers are below: rows of x, or of out */
+    const char *data; /* of entry 0; the next ones data_step bytes on; 0: one for all */
+    int64_t data_step;
+    const char *x; /* rows x_step bytes apart */
+    int64_t x_step, out_step;
+    int64_t width;     /* elements of a row */
+    int64_t asked;     /* bytes of rows that are asked for ahead of time; 0: none */
+    const void *start; /* one element; NULL: rows begin at what they hold */
+} ps_sparse_rows;
+
+/* Entries in any order. */
+typedef struct {
+    const int64_t *row, *col;
+    const int64_t *entry; /* NULL: first, first + 1, ... */
+    int64_t first, n;
+} ps_triplets;
+
+/* What becomes of finished rows; elements that are NULL take no part. */
+typedef struct {
+    int64_t width, out_step, sum_step;
+    bool is_mean;
+    const void *alpha, *beta, *empty;
+} ps_row_finish;
+
+/* The rows whose inner products are wanted (sddmm.tmpl.h). */
+typedef struct {
+    const char *x, *y;
+    int64_t x_step, y_step;
+    int64_t width;
+    int64_t asked;    /* bytes of rows of y that are asked for ahead of time */
+    const char *data; /* of the first entry; or NULL */
+} ps_dots;
+
 typedef struct {
     /* index.tmpl.h */
     int64_t (*scan[PS_NUM_INDEX_TYPES])(const char *index, int64_t n, int64_t stride,
@@ -264,6 +310,18 @@ typedef struct {
                          int64_t base, int64_t room);
     void (*split)(int64_t *list, int64_t *remainder, int64_t step, int64_t n,
                   int64_t add, int64_t size);
+    /* spmm.tmpl.h */
+    int64_t (*const (*spmm_rows)[PS_NUM_DTYPES])(const ps_sparse_rows *m, char *out,
+                                                 const int64_t *edge, int64_t n);
+    int64_t (*const *spmm_slices)(const ps_sparse_rows *m, char *out,
+                                  const int64_t *edge, int64_t n);
+    void (*const *spmm_list)(enum ps_product op, const ps_sparse_rows *m, char *out,
+                             const ps_triplets *list);
+    void (*const *spmm_finish)(const ps_row_finish *finish, char *out, char *sum,
+                               const int64_t *edge, int64_t n);
+    /* sddmm.tmpl.h */
+    void (*const *sddmm)(const ps_dots *dots, char *out, const int64_t *row,
+                         const int64_t *col, int64_t n);
 } ps_kernel_table;
 
 /* The table in force. */

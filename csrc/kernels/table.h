@@ -61,4 +61,9 @@
     .mask_add = mask_add,
     .positions = POSITIONS,
     .split = NAME(split, places, i64),
+    .spmm_rows = GRID(spmm_rows, ISA),
+    .spmm_slices = GRID(spmm_slices, ISA),
+    .spmm_list = GRID(spmm_list, ISA),
+    .spmm_finish = GRID(spmm_finish, ISA),
+    .sddmm = GRID(sddmm, ISA),
         /* clang-format on */

@@ -30,6 +30,7 @@ ps_transpose(const ps_matrix *matrix)
     static const enum ps_format other[PS_NUM_FORMATS] = {PS_CSC, PS_CSR, PS_COO};
     ps_matrix result = *matrix;
     result.format = other[matrix->format];
+    result.is_turned = !matrix->is_turned;
     result.n_rows = matrix->n_cols;
     result.n_cols = matrix->n_rows;
     result.row = matrix->col;
@@ -37,7 +38,8 @@ ps_transpose(const ps_matrix *matrix)
     return result;
 }
 
-/* A fault and the numbers that its message needs. */
+/* A fault and the numbers that its message needs. What a number was in the caller's
+ * array, signed or not, goes with it. */
 static ps_status
 fault_at(enum ps_fault fault, const ps_numbers *numbers, int64_t position,
          int64_t value, int64_t size)
@@ -55,9 +57,9 @@ fault_at(enum ps_fault fault, const ps_numbers *numbers, int64_t position,
 ps_status
 ps_bad_place(const ps_matrix *matrix, bool of_rows, int64_t position, int64_t value)
 {
-    const enum ps_fault fault = matrix->format != PS_COO ? PS_FAULT_INDEX
-                                : of_rows                ? PS_FAULT_ROW
-                                                         : PS_FAULT_COL;
+    const enum ps_fault fault = matrix->format != PS_COO       ? PS_FAULT_INDEX
+                                : of_rows != matrix->is_turned ? PS_FAULT_ROW
+                                                               : PS_FAULT_COL;
     return fault_at(fault, of_rows ? &matrix->row : &matrix->col, position, value,
                     of_rows ? matrix->n_rows : matrix->n_cols);
 }
@@ -70,32 +72,54 @@ unsigned_type(const ps_numbers *numbers, int64_t *size)
     return numbers->is_wide ? PS_INDEX_u64 : PS_INDEX_u32;
 }
 
+/* From one number to the next. */
 static int64_t
 number_bytes(const ps_numbers *numbers)
 {
     return numbers->is_wide ? 8 : 4;
 }
 
-/* Slices are few beside entries, so a plain loop will do. The number before the first
- * is not known: a block that is wrong there was told of by the block before it, unless
- * the array has changed since. */
-ps_status
-ps_read_edges(const ps_matrix *matrix, int64_t first, int64_t n, int64_t *edge)
+/* The first edge that is wrong. The number before the first is not known: a block that
+ * is wrong there was told of by the block before it, unless the array has changed
+ * since. */
+static ps_status
+fault_of_edges(const ps_matrix *matrix, int64_t first, int64_t n, const int64_t *edge)
 {
     int64_t before = 0;
     for (int64_t i = 0; i <= n; i++) {
-        const int64_t value = ps_number_at(&matrix->indptr, first + i);
-        if (value < before || value > matrix->nnz) {
-            const bool decreases = first + i > 0 && value < before;
-            const enum ps_fault fault = decreases        ? PS_FAULT_ORDER
-                                        : first + i == 0 ? PS_FAULT_FIRST
-                                                         : PS_FAULT_LAST;
-            return fault_at(fault, &matrix->indptr, first + i, value,
+        const bool decreases = edge[i] < before;
+        if (decreases || edge[i] > matrix->nnz) {
+            const enum ps_fault fault = first + i == 0 ? PS_FAULT_FIRST
+                                        : decreases    ? PS_FAULT_ORDER
+                                                       : PS_FAULT_LAST;
+            return fault_at(fault, &matrix->indptr, first + i, edge[i],
                             decreases ? before : matrix->nnz);
         }
-        before = edge[i] = value;
+        before = edge[i];
     }
     return PS_SUCCESS;
+}
+
+/* Copied, then checked in the copy without a branch; only what is wrong is searched. */
+ps_status
+ps_read_edges(const ps_matrix *matrix, int64_t first, int64_t n, int64_t *edge)
+{
+    const char *const from = matrix->indptr.data;
+    if (matrix->indptr.is_wide) {
+        memcpy(edge, from + 8 * first, (size_t)(n + 1) * 8);
+    }
+    else {
+        for (int64_t i = 0; i <= n; i++) {
+            int32_t value;
+            memcpy(&value, from + 4 * (first + i), sizeof(value));
+            edge[i] = value;
+        }
+    }
+    int64_t n_bad = (edge[0] < 0) + (edge[n] > matrix->nnz);
+    for (int64_t i = 0; i < n; i++) {
+        n_bad += edge[i + 1] < edge[i];
+    }
+    return n_bad == 0 ? PS_SUCCESS : fault_of_edges(matrix, first, n, edge);
 }
 
 /* The kernel says how many are bad; only then are they searched. The value that is told
@@ -120,7 +144,7 @@ ps_read_places(const ps_matrix *matrix, bool of_rows, int64_t first, int64_t n,
     return ps_bad_place(matrix, of_rows, first + i, ps_number_at(numbers, first + i));
 }
 
-/* COO has none. */
+/* COO has none, and nothing to check here. */
 ps_status
 ps_check_ends(const ps_matrix *matrix)
 {
@@ -139,7 +163,8 @@ ps_check_ends(const ps_matrix *matrix)
     return PS_SUCCESS;
 }
 
-/* A check in chunks: of edges first, then of one array of places or two. */
+/* A check of one array of places in chunks. Every chunk is looked at, even after one
+ * has failed: the least position is wanted. */
 typedef struct {
     ps_run *run;
     const ps_matrix *matrix;
@@ -178,7 +203,8 @@ check_chunk(void *context, int64_t chunk)
     }
 }
 
-/* One chunk is not worth the pool. */
+/* One chunk is not worth the pool. Where all is well nothing but the scans has run; a
+ * bad number is read once more for its message. */
 static ps_status
 check_places(const ps_matrix *matrix, bool of_rows, ps_run *run)
 {
@@ -202,8 +228,8 @@ check_places(const ps_matrix *matrix, bool of_rows, ps_run *run)
 
 /* The ends first, since they tell what most often is wrong: spare room behind the
  * entries, or arrays of different matrices. */
-static ps_status
-check_edges(const ps_matrix *matrix, ps_run *run)
+ps_status
+ps_check_edges(const ps_matrix *matrix, ps_run *run)
 {
     int64_t edge[CHECK_SLICES + 1], unheard = 0;
     const int64_t n = ps_slices(matrix);
@@ -217,16 +243,17 @@ check_edges(const ps_matrix *matrix, ps_run *run)
     return PS_SUCCESS;
 }
 
-/* Edges before places, as messages would be read. */
+/* Edges before places, as messages would be read, and rows before columns as the caller
+ * calls them. */
 ps_status
 ps_check_matrix(const ps_matrix *matrix, ps_run *run)
 {
     if (matrix->format != PS_COO) {
-        PS_TRY(check_edges(matrix, run));
+        PS_TRY(ps_check_edges(matrix, run));
         return check_places(matrix, matrix->format == PS_CSC, run);
     }
-    PS_TRY(check_places(matrix, true, run));
-    return check_places(matrix, false, run);
+    PS_TRY(check_places(matrix, !matrix->is_turned, run));
+    return check_places(matrix, matrix->is_turned, run);
 }
 
 /* A binary search. Entries and slices are both counted, so that empty slices weigh
@@ -245,4 +272,40 @@ ps_slice_at(const ps_matrix *matrix, int64_t work)
         }
     }
     return low;
+}
+
+/* Runs of entries of one slice. Another thread may write to indptr meanwhile, so the
+ * last slice takes whatever is left. */
+void
+ps_read_slices(const ps_matrix *matrix, int64_t first, int64_t n, int64_t *slice,
+               int64_t *place)
+{
+    const int64_t last = ps_slices(matrix) - 1;
+    int64_t i = 0, at = ps_min(*slice, last);
+    while (i < n) {
+        int64_t stop = at < last ? ps_number_at(&matrix->indptr, at + 1) - first : n;
+        stop = ps_min(stop, n);
+        for (; i < stop; i++) {
+            place[i] = at;
+        }
+        at += i < n;
+    }
+    *slice = at;
+}
+
+/* Empty slices before it are passed over: the last one that begins at or before e. */
+int64_t
+ps_slice_of(const ps_matrix *matrix, int64_t e)
+{
+    int64_t low = 0, high = ps_slices(matrix) - 1;
+    while (low < high) {
+        const int64_t middle = low + (high - low + 1) / 2;
+        if (ps_number_at(&matrix->indptr, middle) <= e) {
+            low = middle;
+        }
+        else {
+            high = middle - 1;
+        }
+    }
+    return ps_max(low, 0);
 }

@@ -34,6 +34,7 @@ typedef struct {
 
 typedef struct {
     enum ps_format format;
+    bool is_turned; /* a transpose: what messages call row is `col` */
     int64_t n_rows, n_cols;
     int64_t nnz;         /* stored entries */
     ps_numbers indptr;   /* of CSR and CSC: [slices + 1] */
@@ -88,6 +89,9 @@ ps_status ps_check_matrix(const ps_matrix *matrix, ps_run *run);
  * writes nothing that can be seen meanwhile. COO: OK. */
 ps_status ps_check_ends(const ps_matrix *matrix);
 
+/* All of indptr, and no places. COO: OK. */
+ps_status ps_check_edges(const ps_matrix *matrix, ps_run *run);
+
 /* edge[0 .. n] = where the entries of slices [first, first + n) begin and end, checked
  * in the copy: from 0 to nnz, never decreasing. */
 ps_status ps_read_edges(const ps_matrix *matrix, int64_t first, int64_t n,
@@ -98,6 +102,15 @@ ps_status ps_read_edges(const ps_matrix *matrix, int64_t first, int64_t n,
  * COO. */
 ps_status ps_read_places(const ps_matrix *matrix, bool of_rows, int64_t first,
                          int64_t n, int64_t *place);
+
+/* place[0 .. n) = the slices of entries [first, first + n) of a CSR or CSC; *slice, 0
+ * at first, goes along from block to block and may be set to the slice of `first`. What
+ * comes out is always a slice; right only where indptr has been checked. */
+void ps_read_slices(const ps_matrix *matrix, int64_t first, int64_t n, int64_t *slice,
+                    int64_t *place);
+
+/* The slice that entry `e` lies in, where indptr has been checked; else any. */
+int64_t ps_slice_of(const ps_matrix *matrix, int64_t e);
 
 /* The status for a row or column that has been found out of bounds. */
 ps_status ps_bad_place(const ps_matrix *matrix, bool of_rows, int64_t position,

@@ -28,7 +28,10 @@
     X(ids) X(num_segments) X(offsets) X(starts) X(stops) X(lengths) X(gather)    \
     X(weights) X(q) X(ddof) X(initial) X(skipna) X(return_arg) X(return_counts)  \
     X(assume_sorted) X(minlength) X(g) X(exclusive) X(reverse) X(format)         \
-    X(shape) X(data) X(indptr) X(row) X(col)
+    X(shape) X(data) X(indptr) X(row) X(col) X(alpha) X(beta) X(semiring)        \
+    X(transpose) X(conjugate)
+/* The operands of products. */
+#define PS_FOR_EACH_OPERAND(ONE) ONE(A) ONE(X) ONE(Y)
 
 /* Python functions that the C side calls for what is rare or wordy. */
 #define PS_FOR_EACH_HELPER(X)                  \
@@ -48,13 +51,14 @@
     X(reduce_foreign, "pyscatter._objects")    \
     X(weighed, "pyscatter._objects")           \
     X(divided, "pyscatter._objects")           \
-    X(squared, "pyscatter._objects")
+    X(squared, "pyscatter._objects")           \
+    X(product_types, "pyscatter._products")
 
 /* clang-format on */
 
 #define PS_ENUM_NAME(name) PS_NAME_##name,
 enum ps_name {
-    PS_FOR_EACH_NAME(PS_ENUM_NAME) PS_NUM_NAMES
+    PS_FOR_EACH_NAME(PS_ENUM_NAME) PS_FOR_EACH_OPERAND(PS_ENUM_NAME) PS_NUM_NAMES
 };
 
 #define PS_ENUM_HELPER(name, module) PS_HELPER_##name,

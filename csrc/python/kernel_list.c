@@ -11,6 +11,10 @@ static const char *const reduction_names[PS_NUM_REDUCTIONS] = {
 static const char *const dtype_names[PS_NUM_ALL_DTYPES] = {
         PS_FOR_EACH_DTYPE(DTYPE_NAME, ~) PS_FOR_EACH_STORED_DTYPE(DTYPE_NAME, ~)};
 
+#define PRODUCT_NAME(name) [PS_##name] = #name,
+static const char *const product_names[PS_NUM_PRODUCTS] = {
+        PS_FOR_EACH_PRODUCT(PRODUCT_NAME)};
+
 /* What kernels() lists: families with a kernel for each reduction and type, then moves
  * and truth (`op` names what they do), which are built by item size; a row for each
  * dtype has them tested by dtype. */
@@ -19,14 +23,30 @@ static const struct {
 } listed[] = {{"scatter", NULL}, {"plan", NULL},        {"where", NULL},
               {"segment", NULL}, {"scan", NULL},        {"scatter", "set"},
               {"gather", "get"}, {"nonzero", "find"},   {"where", "select"},
-              {"where", "set"},  {"where", "compress"}, {"quantile", "select"}};
+              {"where", "set"},  {"where", "compress"}, {"quantile", "select"},
+              {"spmm", NULL},    {"spmm", "sddmm"}};
 enum {
     N_GRIDS = 5,
     N_LISTED = sizeof(listed) / sizeof(listed[0]),
-    QUANTILES = N_LISTED - 1
+    DOTS = N_LISTED - 1,
+    PRODUCTS = N_LISTED - 2,
+    QUANTILES = N_LISTED - 3
 };
 
 typedef void (*any_kernel)(void);
+
+/* Types without a kernel for rows have that of lists, which has all ops. */
+static any_kernel
+product_at(const ps_kernel_table *kernels, int op, int dtype)
+{
+    if (kernels->spmm_rows[op][dtype] != NULL) {
+        return (any_kernel)kernels->spmm_rows[op][dtype];
+    }
+    const bool is_sum = op == PS_add_times;
+    return is_sum || ps_dtype_kind[dtype] != PS_KIND_COMPLEX
+                   ? (any_kernel)kernels->spmm_list[dtype]
+                   : NULL;
+}
 
 /* The kernel of a row of `listed` at a level; NULL: there is none. */
 static any_kernel
@@ -34,7 +54,7 @@ kernel_at(enum ps_level level, int row, int op, int dtype)
 {
     const ps_kernel_table *const kernels = ps_kernels_of(level);
     const int size = ps_size_of(ps_dtype_size[dtype]);
-    const bool is_typed = row < N_GRIDS || row == QUANTILES;
+    const bool is_typed = row < N_GRIDS || row >= QUANTILES;
     if (is_typed ? dtype >= PS_NUM_DTYPES : ps_dtype_kind[dtype] == PS_KIND_PAIR) {
         return NULL;
     }
@@ -61,6 +81,10 @@ kernel_at(enum ps_level level, int row, int op, int dtype)
             return (any_kernel)kernels->where_set[size];
         case QUANTILES:
             return (any_kernel)kernels->quantile_finish[dtype];
+        case PRODUCTS:
+            return product_at(kernels, op, dtype);
+        case DOTS:
+            return (any_kernel)kernels->sddmm[dtype];
         default:
             return (any_kernel)kernels->compress[size];
     }
@@ -69,13 +93,15 @@ kernel_at(enum ps_level level, int row, int op, int dtype)
 static int
 op_count(int row)
 {
-    return row < N_GRIDS ? PS_NUM_REDUCTIONS : 1;
+    return row == PRODUCTS ? PS_NUM_PRODUCTS : row < N_GRIDS ? PS_NUM_REDUCTIONS : 1;
 }
 
 static const char *
 listed_op(int row, int op)
 {
-    return row < N_GRIDS ? reduction_names[op] : listed[row].op;
+    return row == PRODUCTS ? product_names[op]
+           : row < N_GRIDS ? reduction_names[op]
+                           : listed[row].op;
 }
 
 /* "op dtype level" of the first that has the same kernel: levels share kernels, and so

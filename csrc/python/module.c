@@ -29,6 +29,7 @@
 #include "python/py_plan.h"
 #include "python/py_scatter.h"
 #include "python/py_segment.h"
+#include "python/py_spmm.h"
 #include "python/py_where.h"
 #include "python/softmax.h"
 
@@ -308,6 +309,8 @@ static PyMethodDef methods[] = {
         FAST("count_nonzero", ps_py_count_nonzero),
         FAST("bincount", ps_py_bincount),
         FAST("segment_reduce", ps_py_segment_reduce),
+        FAST("spmm", ps_py_spmm),
+        FAST("sddmm", ps_py_sddmm),
         PS_FOR_EACH_SEGMENT_NAME(NAMED_METHOD) PS_FOR_EACH_SEGMENT_ENTRY(ENTRY_METHOD)
                 PS_FOR_EACH_DROP_IN(NAMED_METHOD){"get_threads", get_threads,
                                                   METH_NOARGS, NULL},
@@ -333,7 +336,8 @@ static PyMethodDef methods[] = {
 /* ---- start ---- */
 
 #define NAME_TEXT(name) [PS_NAME_##name] = #name,
-static const char *const names[PS_NUM_NAMES] = {PS_FOR_EACH_NAME(NAME_TEXT)};
+static const char *const names[PS_NUM_NAMES] = {PS_FOR_EACH_NAME(NAME_TEXT)
+                                                        PS_FOR_EACH_OPERAND(NAME_TEXT)};
 
 static int
 find_numpy_objects(ps_state *state)

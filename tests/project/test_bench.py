@@ -12,6 +12,7 @@ from benchmarks import (
     bench_plan,
     bench_scatter,
     bench_segment,
+    bench_spmm,
     bench_tiny,
     bench_where,
     gate,
@@ -27,6 +28,7 @@ SUITES = (
     bench_nonzero.SUITE,
     bench_plan.SUITE,
     bench_segment.SUITE,
+    bench_spmm.SUITE,
     bench_where.SUITE,
 )
 SUITE_WORKLOADS = [w for suite in SUITES for w in suite.workloads]

@@ -33,6 +33,7 @@ from .segment_kin import (
     segment_scan,
     segment_softmax,
 )
+from .spmm import sddmm, spmm
 from .where import apply_where, gather_where, scatter_where, where
 
 __all__ = [
@@ -64,11 +65,13 @@ __all__ = [
     "scatter_at",
     "scatter_nd",
     "scatter_where",
+    "sddmm",
     "segment_expand",
     "segment_log_softmax",
     "segment_reduce",
     "segment_scan",
     "segment_softmax",
+    "spmm",
     "subtract_at",
     "where",
 ]

@@ -1,0 +1,45 @@
+/* Products of sparse and dense matrices: what the binding hands over, and the ops. */
+#ifndef PS_OPS_SPARSE_PRODUCTS_H
+#define PS_OPS_SPARSE_PRODUCTS_H
+
+#include "kernels/kernels.h"
+#include "ops/matrix.h"
+
+/* out[b] = alpha * (A x[b]) + beta * out[b], where A x is a sum, a mean, a least or a
+ * greatest, of products or of sums (enum ps_product). All numbers are of `type`. */
+typedef struct {
+    ps_matrix a; /* its data contiguous, native, aligned and of `type`, or NULL */
+    enum ps_product op;
+    enum ps_dtype type;
+    int64_t batch;
+    const char *x; /* (batch, a.n_cols, width): rows contiguous, steps in bytes */
+    int64_t x_step, x_batch_step;
+    char *out; /* (batch, a.n_rows, width), likewise; disjoint from all else */
+    int64_t out_step, out_batch_step;
+    int64_t width;
+    bool is_private; /* nobody sees out before the call has succeeded */
+    bool is_mean;
+    /* One element each, or NULL: takes no part. */
+    const void *alpha, *beta, *empty;
+    const void *one, *start; /* what absent data are; what sums begin with */
+} ps_spmm_call;
+
+ps_status ps_spmm(void *call, ps_run *run); /* a ps_spmm_call */
+
+/* out[b][e] = inner product of row r of x[b] and row c of y[b], for entry e of A at
+ * (r, c), times its value where A has data. */
+typedef struct {
+    ps_matrix a;
+    enum ps_dtype type;
+    int64_t batch, width;
+    const char *x; /* (batch, a.n_rows, width) */
+    int64_t x_step, x_batch_step;
+    const char *y; /* (batch, a.n_cols, width) */
+    int64_t y_step, y_batch_step;
+    char *out; /* (batch, nnz), contiguous */
+    bool is_private;
+} ps_sddmm_call;
+
+ps_status ps_sddmm(void *call, ps_run *run); /* a ps_sddmm_call */
+
+#endif
