@@ -344,7 +344,10 @@ ps_number_entries(ps_reduce *work)
         take_along(&work->weights, *entry, 0) < 0) {
         return -1;
     }
-    if (work->is_fine || work->are_weighed) { /* nothing is listed then */
+    /* Nothing is listed of chosen elements. Else a list costs three times as much as
+     * rows that are taken, where sums are compensated. */
+    const bool takes = work->is_fine || work->are_weighed || work->compensated;
+    if (takes && work->gather == NULL) {
         return take_along(&work->values, *entry, work->axis);
     }
     if (work->gather == NULL) {

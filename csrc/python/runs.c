@@ -351,16 +351,19 @@ ps_list_entries(ps_state *state, const ps_runs *runs, int64_t n_entries,
         *entry = (PyArrayObject *)PyArray_SimpleNew(1, &total, NPY_INT64);
     }
     status = PyErr_Occurred() ? -1 : open_for_reading(runs, &ends);
+    int64_t *const own = status == 0 ? PyArray_DATA(*owner) : NULL;
+    int64_t *const number = status == 0 && entry != NULL ? PyArray_DATA(*entry) : NULL;
     for (int64_t s = 0; s < n && status == 0; s++) {
-        if (entry != NULL) {
+        if (number != NULL) {
             copy_limits(runs->starts, s, 1, n_entries, &start);
         }
-        for (int64_t i = 0; i < count[s]; i++, at++) {
-            ((int64_t *)PyArray_DATA(*owner))[at] = s;
-            if (entry != NULL) {
-                ((int64_t *)PyArray_DATA(*entry))[at] = start + i;
-            }
+        for (int64_t i = 0; i < count[s]; i++) {
+            own[at + i] = s;
         }
+        for (int64_t i = 0; number != NULL && i < count[s]; i++) {
+            number[at + i] = start + i;
+        }
+        at += count[s];
         status = hear_beside(&ends, s);
     }
     Py_XDECREF((PyObject *)counts);

@@ -525,10 +525,9 @@ cast_values(ps_reduce *reduce, enum ps_dtype given)
     const enum ps_dtype type = reduce->types.sum_type;
     PyArray_Descr *const descr = reduce->types.sum;
     const enum ps_folded of = reduce->reduction->of;
-    const bool fits = type == PS_t64 ? PyArray_EquivTypes(PyArray_DESCR(reduce->values),
-                                                          descr) != 0
-                                     : ps_can_convert(given, type);
-    if (fits || of == PS_FOLD_ONES || of == PS_FOLD_TRUTH) {
+    if (of == PS_FOLD_ONES || of == PS_FOLD_TRUTH ||
+        (type == PS_t64 ? PyArray_EquivTypes(PyArray_DESCR(reduce->values), descr) != 0
+                        : ps_can_convert(given, type))) {
         return 0;
     }
     Py_INCREF(descr);
@@ -543,7 +542,7 @@ take_initial(ps_segment_work *work, enum ps_dtype given)
     ps_reduce *const reduce = &work->reduce;
     const ps_fold_types *const types = &reduce->types;
     const bool is_place = reduce->reduction->of == PS_FOLD_PLACES;
-    const bool is_half = ps_dtype_kind[given] == PS_KIND_HALF &&
+    const bool is_half = given != PS_raw && ps_dtype_kind[given] == PS_KIND_HALF &&
                          ps_is_order(reduce->reduction->fold) &&
                          (is_place || types->result_type == given);
     if (!is_half) {

@@ -197,9 +197,10 @@ entry_shape(const ps_reduce *reduce, npy_intp *shape)
 {
     PyArrayObject *const like = reduce->gather != NULL ? reduce->gather : reduce->ids;
     if (like != NULL) {
-        const int n = PyArray_NDIM(like);
-        memcpy(shape, PyArray_DIMS(like), (size_t)n * sizeof(npy_intp));
-        return n;
+        for (int i = 0; i < PyArray_NDIM(like); i++) {
+            shape[i] = PyArray_DIM(like, i);
+        }
+        return PyArray_NDIM(like);
     }
     shape[0] = PyArray_DIM(reduce->values, reduce->axis);
     return 1;

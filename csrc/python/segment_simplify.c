@@ -130,12 +130,20 @@ look_at_block(enum ps_dtype type, const char *item, int64_t n, char *present)
                    size, n);
     }
     for (int64_t i = 0; i < n; i++) {
-        const bool is_missing =
-                type == PS_t64 ? ((const t64 *)(const void *)item)[i].ticks == INT64_MIN
-                : type == PS_f80 ? isnan(((const f80 *)(const void *)item)[i]) != 0
-                : is_pair        ? isnan(part[2 * i]) || isnan(part[2 * i + 1])
-                                 : isnan(part[i]) != 0;
-        present[i] = !is_missing;
+        bool is_number = true;
+        if (type == PS_t64) {
+            is_number = ((const t64 *)(const void *)item)[i].ticks != INT64_MIN;
+        }
+        else if (type == PS_f80) {
+            is_number = !isnan(((const f80 *)(const void *)item)[i]);
+        }
+        else if (is_pair) {
+            is_number = !isnan(part[2 * i]) && !isnan(part[2 * i + 1]);
+        }
+        else {
+            is_number = !isnan(part[i]);
+        }
+        present[i] = is_number;
     }
 }
 
