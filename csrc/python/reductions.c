@@ -211,12 +211,12 @@ take_dtype(ps_state *state, const ps_reduction *reduction, PyArray_Descr *given,
     return fits ? 0 : -1;
 }
 
-/* Means and powers are sums of many, which float32 would lose. */
+/* Means and powers are sums of many, which float32 would lose. is_pair: the values are
+ * complex numbers. */
 static enum ps_dtype
-accumulator_of(const ps_reduction *reduction, enum ps_dtype given, enum ps_dtype result,
+accumulator_of(const ps_reduction *reduction, bool is_pair, enum ps_dtype result,
                bool is_named)
 {
-    const bool is_pair = given != PS_raw && ps_dtype_kind[given] == PS_KIND_COMPLEX;
     enum ps_dtype type = is_half(result) ? PS_f32 : result;
     if ((reduction->divides || reduction->of == PS_FOLD_POWERS) && !is_named) {
         type = type == PS_f32 ? PS_f64 : type == PS_c64 ? PS_c128 : type;
@@ -300,7 +300,8 @@ ps_find_types(ps_state *state, const ps_reduction *reduction, PyArray_Descr *giv
             of == PS_FOLD_ENDS ? type
             : of == PS_FOLD_PLACES
                     ? (is_half(type) ? PS_f32 : type)
-                    : accumulator_of(reduction, type, types->result_type, is_named);
+                    : accumulator_of(reduction, PyTypeNum_ISCOMPLEX(given->type_num),
+                                     types->result_type, is_named);
     if (of == PS_FOLD_ENDS && (type == PS_raw || types->result_type == PS_raw)) {
         types->sum_type = PS_raw;
         types->sum = native(given);

@@ -465,7 +465,7 @@ refuse_scalar(const char *name, PyObject *object, PyArray_Descr *descr)
     }
     else if (PyErr_ExceptionMatches(PyExc_TypeError)) {
         PyErr_Clear();
-        PyErr_Format(PyExc_TypeError, "%s is %R; expected a number of dtype %S", name,
+        PyErr_Format(PyExc_TypeError, "%s is %R; expected a scalar of dtype %S", name,
                      object, (PyObject *)descr);
     }
     return -1;

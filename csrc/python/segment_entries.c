@@ -41,7 +41,9 @@ softmax(PyObject *module, const char *name, bool is_log, PyObject *const *args,
         slot[places[i]] = given[i];
     }
     ps_begin_segments(&work, state, slot);
-    work.reduce.reduction = ps_reduction_named("logsumexp");
+    ps_reduction form = *ps_reduction_named("logsumexp");
+    form.name = is_log ? "log_softmax" : "softmax";
+    work.reduce.reduction = &form;
     if (ps_take_segments(&work) == 0 && ps_place_segments(&work) == 0 &&
         ps_run_softmax(&work.reduce, is_log) == 0) {
         result = Py_NewRef((PyObject *)work.reduce.sums);
