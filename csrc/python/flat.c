@@ -4,6 +4,7 @@
 
 #include "base/sizes.h"
 #include "kernels/kernels.h"
+#include "ops/values.h"
 #include "python/arrays.h"
 #include "python/by_ids.h"
 #include "python/copies.h"
@@ -91,6 +92,26 @@ ps_entries_first(const ps_reduce *work, PyArrayObject *array)
                           : NULL;
     Py_XDECREF((PyObject *)moved);
     Py_XDECREF((PyObject *)plain);
+    return rows;
+}
+
+PyArrayObject *
+ps_flat_values(const ps_reduce *work, enum ps_dtype type, bool widens,
+               enum ps_dtype *dtype)
+{
+    PyArrayObject *rows = ps_entries_first(work, work->values);
+    PyArray_Descr *const descr = work->types.sum;
+    if (rows == NULL) {
+        return NULL;
+    }
+    *dtype = ps_dtype_of(work->state, PyArray_DESCR(rows));
+    const bool is_castable = !widens && *dtype != PS_t64 && *dtype != PS_raw &&
+                             ps_can_convert(*dtype, type);
+    if (!is_castable && !PyArray_EquivTypes(PyArray_DESCR(rows), descr)) {
+        *dtype = work->types.sum_type;
+        Py_INCREF(descr);
+        Py_SETREF(rows, ps_cast_of(rows, descr));
+    }
     return rows;
 }
 

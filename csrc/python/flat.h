@@ -9,6 +9,12 @@
  * view where it can be one. NULL with an exception. */
 PyArrayObject *ps_entries_first(const ps_reduce *work, PyArrayObject *array);
 
+/* The values like that, aligned and native: as they are where kernels cast them to
+ * `type`, in which the op works, else cast by NumPy to the type of sums. widens: `type`
+ * holds all that this does, and more. *dtype receives the type of the elements. */
+PyArrayObject *ps_flat_values(const ps_reduce *work, enum ps_dtype type, bool widens,
+                              enum ps_dtype *dtype);
+
 /* What became of that, (entries or segments, elements of a row), with its axes in their
  * places, behind as many axes as `rows` has more. Consumes `rows`. */
 PyArrayObject *ps_entries_back(const ps_reduce *work, PyArrayObject *rows,

@@ -5,7 +5,6 @@
 #include "kernels/kernels.h"
 #include "python/arrays.h"
 #include "python/copies.h"
-#include "python/entries.h"
 #include "python/flat.h"
 
 typedef struct {
@@ -22,13 +21,7 @@ static int
 open_arrays(quantile_work *work)
 {
     ps_reduce *const reduce = work->reduce;
-    PyArrayObject *const rows = ps_entries_first(reduce, reduce->values);
-    if (rows == NULL) {
-        return -1;
-    }
-    work->values = ps_open_rows(reduce->state, rows, reduce->types.sum, work->call.type,
-                                false, &work->call.dtype);
-    Py_DECREF((PyObject *)rows);
+    work->values = ps_flat_values(reduce, work->call.type, false, &work->call.dtype);
     if (work->values == NULL || ps_flat_ids(reduce, false, &work->ids) < 0 ||
         ps_flat_gather(reduce, &work->gather) < 0) {
         return -1;

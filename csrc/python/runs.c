@@ -13,7 +13,6 @@
 #include "ops/values.h"
 #include "python/arrays.h"
 #include "python/copies.h"
-#include "python/entries.h"
 #include "python/limits.h"
 #include "python/numbers.h"
 
@@ -97,6 +96,18 @@ ps_check_limits(const ps_runs *runs)
     return 0;
 }
 
+/* A vector in native order as an index of `size` rows; *stride has to outlive it. */
+static ps_index
+vector_index(PyArrayObject *vector, int64_t size, int64_t *stride)
+{
+    *stride = PyArray_STRIDE(vector, 0);
+    return (ps_index){.data = PyArray_BYTES(vector),
+                      .strides = stride,
+                      .type = (enum ps_index_type)ps_index_type_of(vector),
+                      .size = size,
+                      .step = 1};
+}
+
 int
 ps_open_limits(const ps_runs *runs, ps_index *start, int64_t *start_stride,
                ps_index *stop, int64_t *stop_stride)
@@ -104,8 +115,8 @@ ps_open_limits(const ps_runs *runs, ps_index *start, int64_t *start_stride,
     if (ps_check_limits(runs) < 0) {
         return -1;
     }
-    *start = ps_vector_index(runs->starts, 0, start_stride);
-    *stop = ps_vector_index(ps_stops_of(runs), 0, stop_stride);
+    *start = vector_index(runs->starts, 0, start_stride);
+    *stop = vector_index(ps_stops_of(runs), 0, stop_stride);
     if (runs->are_offsets) {
         stop->data += *stop_stride;
     }
@@ -180,8 +191,7 @@ open_entries(ps_runs *runs)
             ps_is_swapped(runs->gather) || !ps_lies_in_base(runs->gather)) {
             return ps_raise_changed("gather");
         }
-        call->gather =
-                ps_vector_index(runs->gather, call->n_rows, &runs->gather_stride);
+        call->gather = vector_index(runs->gather, call->n_rows, &runs->gather_stride);
         call->n_entries = PyArray_DIM(runs->gather, 0);
     }
     if (runs->weights != NULL) {

@@ -7,7 +7,6 @@
 #include "ops/values.h"
 #include "python/args.h"
 #include "python/arrays.h"
-#include "python/entries.h"
 #include "python/flat.h"
 #include "python/numbers.h"
 
@@ -54,13 +53,7 @@ open_arrays(scan_work *work)
     const ps_fold_types *const types = &reduce->types;
     /* What the op works in holds more than the accumulator. */
     const bool widens = ps_dtype_size[types->sum_type] < ps_dtype_size[call->type];
-    PyArrayObject *const rows = ps_entries_first(reduce, reduce->values);
-    if (rows == NULL) {
-        return -1;
-    }
-    work->values = ps_open_rows(reduce->state, rows, types->sum, call->type, widens,
-                                &call->dtype);
-    Py_DECREF((PyObject *)rows);
+    work->values = ps_flat_values(reduce, call->type, widens, &call->dtype);
     if (work->values == NULL || ps_flat_ids(reduce, false, &work->ids) < 0) {
         return -1;
     }

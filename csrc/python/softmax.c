@@ -16,7 +16,6 @@
 #include "python/arrays.h"
 #include "python/by_ids.h"
 #include "python/copies.h"
-#include "python/entries.h"
 #include "python/flat.h"
 
 typedef struct {
