@@ -209,8 +209,9 @@ fold_rows(ps_reduce *work, PyArrayObject *weights)
     PyArrayObject *const entries = work->is_fine          ? work->values
                                    : work->gather != NULL ? work->gather
                                                           : work->ids;
-    if (weights != NULL && PyArray_SIZE(weights) != PyArray_SIZE(entries)) {
-        return ps_raise_changed("ids");
+    if (weights != NULL &&
+        (PyArray_SIZE(weights) != PyArray_SIZE(entries) || !ps_lies_in_base(weights))) {
+        return ps_raise_changed("weights");
     }
     if (ps_place_rows(work) < 0) {
         return -1;

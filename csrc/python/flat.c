@@ -212,9 +212,13 @@ ps_flat_gather(const ps_reduce *work, PyArrayObject **gather)
 int
 ps_flat_ids(const ps_reduce *work, bool resolves, PyArrayObject **ids)
 {
+    int64_t unused;
     *ids = NULL;
     if (work->ids == NULL) {
         return 0;
+    }
+    if (work->batch_dims > 0 && ps_count_segments(work, &unused) < 0) {
+        return -1;
     }
     *ids = ps_contiguous(work->ids);
     if (*ids == NULL || !(resolves || work->batch_dims > 0)) {

@@ -196,7 +196,8 @@ open_entries(ps_runs *runs)
     }
     if (runs->weights != NULL) {
         if (PyArray_NDIM(runs->weights) != 1 ||
-            PyArray_DIM(runs->weights, 0) != call->n_entries) {
+            PyArray_DIM(runs->weights, 0) != call->n_entries ||
+            !ps_lies_in_base(runs->weights)) {
             return ps_raise_changed("weights");
         }
         call->weights = PyArray_BYTES(runs->weights);

@@ -427,8 +427,10 @@ is_undisturbed(const ps_segment_work *work)
     }
     const bool are_few =
             reduce->ids == NULL || (reduce->size >= 0 && reduce->size <= FEW_SEGMENTS);
-    return are_plain && are_few && nbytes <= PS_UNDISTURBED_BYTES &&
-           !reduce->skips_missing;
+    const bool has_helper = reduce->skips_missing || reduce->compensated ||
+                            (reduce->reduction->spreads &&
+                             ps_dtype_kind[reduce->types.sum_type] == PS_KIND_COMPLEX);
+    return are_plain && are_few && nbytes <= PS_UNDISTURBED_BYTES && !has_helper;
 }
 
 int
