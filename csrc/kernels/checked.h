@@ -41,13 +41,14 @@ TEMPLATE_INLINE bool
 rows_of_group(const bool is_wide, int64_t *restrict row, const char *restrict index,
               int64_t first, const int64_t n, int64_t size)
 {
-    int64_t n_bad = 0;
+    int64_t bad = 0; /* negative: a row is, or lies beyond the last one */
+#pragma GCC unroll 1
     for (int64_t i = 0; i < n; i++) {
         row[i] = counted_row(index_at(is_wide, index, first + i), size);
-        n_bad += (uint64_t)row[i] >= (uint64_t)size;
+        bad |= row[i] | (size - 1 - row[i]);
     }
     /* Without it the compiler keeps rows in vector registers and takes them apart,
      * which costs more than reading them back from the stack. */
     __asm__ volatile("" : : "r"(row) : "memory");
-    return n_bad == 0;
+    return bad >= 0;
 }

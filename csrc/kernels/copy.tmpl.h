@@ -19,7 +19,7 @@ OF_TYPE(reversed)(T value)
 
 /* to[i] = from[i], n items that are `to_stride` and `from_stride` bytes apart, anywhere
  * in memory. The stretches do not overlap, or are the same. Item by item in order; side
- * by side on both sides it is one memmove. */
+ * by side on both sides it is one memmove, and reversed a loop without strides. */
 TEMPLATE_INLINE void
 OF_TYPE(copy)(const bool swaps, char *to, int64_t to_stride, const char *from,
               int64_t from_stride, int64_t n)
@@ -31,6 +31,13 @@ OF_TYPE(copy)(const bool swaps, char *to, int64_t to_stride, const char *from,
         }
         for (int64_t i = 0; i < n; i++) {
             ((T *)to)[i] = OF_TYPE(reversed)(((const T *)from)[i]);
+        }
+        return;
+    }
+    if (!swaps && to_stride == (int64_t)sizeof(T) &&
+        from_stride == -(int64_t)sizeof(T)) {
+        for (int64_t i = 0; i < n; i++) {
+            ((T *)to)[i] = *((const T *)from - i);
         }
         return;
     }

@@ -115,8 +115,7 @@ OF_TYPE(row)(const enum ps_mode mode, T value, int64_t size)
             if (sizeof(T) == 8 && (T)-1 > 0) {
                 return (int64_t)((uint64_t)value % (uint64_t)size);
             }
-            row %= size;
-            return row < 0 ? row + size : row;
+            return wrapped_row(row, size);
         default:
             return (uint64_t)row >= (uint64_t)size ? -1 : row;
     }

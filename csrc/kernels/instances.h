@@ -37,11 +37,12 @@
     OF_UNIT int64_t NAME(set_checked, move, size)(const ps_entries *entries)             \
     { return entries->is_wide ? set_checked_move##size(true, entries)                   \
                               : set_checked_move##size(false, entries); }               \
-    OF_UNIT int64_t NAME(gather_checked, move, size)(bool is_wide, char *out,            \
-                                                    const char *a, int64_t count,       \
-                                                    const char *index, int64_t n)       \
-    { return is_wide ? gather_checked_move##size(true, out, a, count, index, n)         \
-                     : gather_checked_move##size(false, out, a, count, index, n); }     \
+    OF_UNIT int64_t NAME(gather_checked, move, size)(enum ps_mode mode, bool is_wide,    \
+                                                    char *out, const char *a,           \
+                                                    int64_t count, const char *index,   \
+                                                    int64_t n, const char *fill)        \
+    { return is_wide ? gather_checked_move##size(mode, true, out, a, count, index, n, fill) \
+                     : gather_checked_move##size(mode, false, out, a, count, index, n, fill); } \
     OF_UNIT void NAME(copy, move, size)(char *to, int64_t to_stride, const char *from,   \
                                        int64_t from_stride, int64_t n)                  \
     { copy_move##size(false, to, to_stride, from, from_stride, n); }                    \

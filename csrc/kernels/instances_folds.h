@@ -9,9 +9,7 @@
 
 #define TEMPLATE "kernels/combine.tmpl.h"
 #include "kernels/foreach_dtype.h"
-#define TEMPLATE "kernels/update.tmpl.h"
-#include "kernels/foreach_dtype.h"
-#define TEMPLATE "kernels/scatter.tmpl.h"
+#define TEMPLATE "kernels/rows.tmpl.h"
 #include "kernels/foreach_dtype.h"
 #define TEMPLATE "kernels/free.tmpl.h"
 #include "kernels/foreach_dtype.h"

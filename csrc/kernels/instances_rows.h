@@ -7,19 +7,20 @@
 
 #define TEMPLATE "kernels/combine.tmpl.h"
 #include "kernels/foreach_dtype.h"
-#define TEMPLATE "kernels/update.tmpl.h"
-#include "kernels/foreach_dtype.h"
-#define TEMPLATE "kernels/scatter.tmpl.h"
+#define TEMPLATE "kernels/rows.tmpl.h"
 #include "kernels/foreach_dtype.h"
 #define TEMPLATE "kernels/plan.tmpl.h"
 #include "kernels/foreach_dtype.h"
 
 /* clang-format off */
 #define ROW_INSTANCES(dtype, arith, kind, unsign, op, ...)                                      \
-    OF_UNIT void NAME(scatter_rows, op, dtype)(char *target, const ps_list *list,        \
-                                              const char *values, int64_t value_stride, \
-                                              int64_t width, int64_t ahead)             \
-    { scatter_rows_##dtype(PS_##op, target, list, values, value_stride, width, ahead); }    \
+    OF_UNIT int64_t NAME(scatter_rows, op, dtype)(char *target, const ps_list *list,     \
+                                                 const ps_numbering *numbering,         \
+                                                 const char *values, int64_t stride,    \
+                                                 int64_t width, int64_t ahead,          \
+                                                 bool uses_runs)                        \
+    { return scatter_rows_##dtype(PS_##op, target, list, numbering, values, stride, width,  \
+                                  ahead, uses_runs); }                                  \
     OF_UNIT void NAME(plan_rows, op, dtype)(char *target, const ps_groups *groups,       \
                                            const char *values, int64_t value_stride,    \
                                            int64_t width)                               \

@@ -35,6 +35,17 @@ typedef struct {
     bool is_plain; /* the target, of floats, holds no -0.0 */
 } ps_entries;
 
+/* How numbers name places: row number r, which negatives reach from `counted` (0: none
+ * do), is r * step bytes from the start, and in bounds up to `last`. */
+typedef struct {
+    uint64_t last;
+    int64_t counted;
+    int64_t step;
+} ps_numbering;
+
+/* Offsets of a list, which have been checked, are their own places. */
+static const ps_numbering ps_are_offsets = {UINT64_MAX, 0, 1};
+
 /* What a plan brings together: the entries at positions [start[g], start[g + 1]) go to
  * row[g] of the target. The part that a kernel works on is positions [first, last). */
 typedef struct {
@@ -195,10 +206,12 @@ typedef struct {
     void (*const (*scatter_runs)[PS_NUM_DTYPES])(char *target, const ps_list *list,
                                                  const char *values,
                                                  int64_t value_stride);
-    void (*const (*scatter_rows)[PS_NUM_DTYPES])(char *target, const ps_list *list,
-                                                 const char *values,
-                                                 int64_t value_stride, int64_t width,
-                                                 int64_t ahead);
+    /* rows.tmpl.h */
+    int64_t (*const (*scatter_rows)[PS_NUM_DTYPES])(char *target, const ps_list *list,
+                                                    const ps_numbering *numbering,
+                                                    const char *values,
+                                                    int64_t value_stride, int64_t width,
+                                                    int64_t ahead, bool uses_runs);
     /* checked.tmpl.h */
     int64_t (*const (*scatter_checked)[PS_NUM_DTYPES])(const ps_entries *entries);
     int64_t (*const (*scatter_runs_checked)[PS_NUM_DTYPES])(const ps_entries *entries);
@@ -206,19 +219,30 @@ typedef struct {
     void (*const (*plan_rows)[PS_NUM_DTYPES])(char *target, const ps_groups *groups,
                                               const char *values, int64_t value_stride,
                                               int64_t width);
-    /* set.tmpl.h */
+    /* set.tmpl.h, rows.h */
     void (*set[PS_NUM_SIZES])(char *target, const ps_list *list, const char *values,
                               int64_t value_stride);
     int64_t (*set_checked[PS_NUM_SIZES])(const ps_entries *entries);
     void (*set_rows)(char *target, const ps_list *list, const char *values,
                      int64_t value_stride, int64_t nbytes, int64_t ahead);
+    int64_t (*set_rows_checked)(char *target, const ps_list *list,
+                                const ps_numbering *numbering, const char *values,
+                                int64_t value_stride, int64_t nbytes, int64_t ahead);
     /* gather.tmpl.h */
     void (*gather[PS_NUM_SIZES])(char *out, const ps_list *list, const char *a,
                                  int64_t out_stride);
-    int64_t (*gather_checked[PS_NUM_SIZES])(bool is_wide, char *out, const char *a,
-                                            int64_t size, const char *index, int64_t n);
+    int64_t (*gather_checked[PS_NUM_SIZES])(enum ps_mode mode, bool is_wide, char *out,
+                                            const char *a, int64_t size,
+                                            const char *index, int64_t n,
+                                            const char *fill);
     void (*gather_rows)(char *out, const ps_list *list, const char *a,
                         int64_t out_stride, int64_t nbytes, bool streams);
+    int64_t (*gather_rows_checked)(char *out, const ps_list *list,
+                                   const ps_numbering *numbering, const char *a,
+                                   int64_t out_stride, int64_t nbytes, bool streams);
+    void (*gather_apart)(char *out, const ps_list *list, const char *a,
+                         int64_t out_stride, int64_t item_stride, int64_t width,
+                         int64_t size);
     /* segment.tmpl.h */
     void (*const (*segment)[PS_NUM_DTYPES])(char *out, const char *values,
                                             const ps_segments *segments);

@@ -1,20 +1,40 @@
 /* Moves of whole rows of `nbytes` bytes, for set and gather; no element type matters.
  *
+ * The numbers of a list are offsets that have been checked, or row numbers straight
+ * from a contiguous int64 index, which `numbering` turns into places (kernels.h): one
+ * loop serves both.
+ *
  * `ahead` in set_rows and AHEAD in gather_rows: how many pairs ahead rows are asked for
  * from memory (8 hides a miss behind the copies of the rows between: 23 ns a row of 64
  * float32 in 43 MB).
  */
 
+/* The place of pair i, from numbers that may lie in the caller's memory: each is read
+ * once, into a register (the empty asm keeps the compiler from reading it again), and
+ * checked there. False: out of bounds. */
+TEMPLATE_INLINE bool
+place_of(const ps_list *list, const ps_numbering *numbering, int64_t i, int64_t *place)
+{
+    int64_t row = list->offset[i];
+    __asm__("" : "+r"(row));
+    row = counted_row(row, numbering->counted);
+    *place = (int64_t)((uint64_t)row * (uint64_t)numbering->step);
+    return (uint64_t)row <= numbering->last;
+}
+
 /* Ask for the rows of the pair `ahead` pairs on, if there is one: the target's, and the
- * source's where sources are listed (consecutive ones are fetched by the hardware). */
+ * source's where sources are listed (consecutive ones are fetched by the hardware).
+ * Asking needs no check. */
 TEMPLATE_INLINE void
-ask_ahead(const char *target, const ps_list *list, const char *values,
-          int64_t value_stride, int64_t i, int64_t ahead, int64_t nbytes)
+ask_ahead(const char *target, const ps_list *list, const ps_numbering *numbering,
+          const char *values, int64_t value_stride, int64_t i, int64_t ahead,
+          int64_t nbytes)
 {
     if (ahead == 0 || i + ahead >= list->n) {
         return;
     }
-    prefetch_row(target + list->offset[i + ahead], nbytes);
+    const uint64_t row = (uint64_t)list->offset[i + ahead];
+    prefetch_row(target + row * (uint64_t)numbering->step, nbytes);
     if (list->source != NULL) {
         prefetch_row(values + list->source[i + ahead] * value_stride, nbytes);
     }
@@ -31,17 +51,34 @@ copy_row(char *restrict to, const char *restrict from, int64_t nbytes)
     memcpy(to, from, (size_t)nbytes);
 }
 
+/* target row place(offset[i]) = values row source[i], in order. Returns n, or how many
+ * were moved before a number out of bounds. */
+OF_UNIT int64_t
+set_rows_checked(char *restrict target, const ps_list *list,
+                 const ps_numbering *numbering, const char *restrict values,
+                 int64_t value_stride, int64_t nbytes, int64_t ahead)
+{
+    int64_t place;
+    for (int64_t i = 0; i < list->n; i++) {
+        if (ahead > 0 && i + ahead < list->n) {
+            const uint64_t row = (uint64_t)list->offset[i + ahead];
+            prefetch_row(target + row * (uint64_t)numbering->step, nbytes);
+        }
+        if (!place_of(list, numbering, i, &place)) {
+            return i;
+        }
+        const int64_t from = list->source != NULL ? list->source[i] : i;
+        copy_row(target + place, values + from * value_stride, nbytes);
+    }
+    return list->n;
+}
+
 OF_UNIT void
 set_rows(char *restrict target, const ps_list *list, const char *restrict values,
          int64_t value_stride, int64_t nbytes, int64_t ahead)
 {
-    for (int64_t i = 0; i < list->n; i++) {
-        if (ahead > 0 && i + ahead < list->n) {
-            prefetch_row(target + list->offset[i + ahead], nbytes);
-        }
-        const int64_t from = list->source != NULL ? list->source[i] : i;
-        copy_row(target + list->offset[i], values + from * value_stride, nbytes);
-    }
+    set_rows_checked(target, list, &ps_are_offsets, values, value_stride, nbytes,
+                     ahead);
 }
 
 #if defined(__x86_64__)
@@ -57,38 +94,118 @@ stream_row(char *restrict to, const char *restrict from, int64_t nbytes)
 }
 #endif
 
-/* out row source[i] = row of `a` at offset[i]. `streams`: out is too large to stay in
- * any cache, so it is written past them, which saves reading it first; only where every
- * row of it is aligned for that. */
-OF_UNIT void
-gather_rows(char *restrict out, const ps_list *list, const char *restrict a,
-            int64_t out_stride, int64_t nbytes, bool streams)
+/* out row source[i] = row of `a` at place(offset[i]). `streams`: out is too large to
+ * stay in any cache, so it is written past them, which saves reading it first; only
+ * where every row of it is aligned for that. Returns n, or how many were moved before a
+ * number out of bounds. */
+OF_UNIT int64_t
+gather_rows_checked(char *restrict out, const ps_list *list,
+                    const ps_numbering *numbering, const char *restrict a,
+                    int64_t out_stride, int64_t nbytes, bool streams)
 {
     enum {
-        AHEAD = 8
+        AHEAD = 8,
+        NEAR_BYTES = 512 << 10 /* a source up to this is in the second cache */
     };
+    const bool is_near = numbering->last <= (uint64_t)(NEAR_BYTES / nbytes);
+    const int64_t ahead = is_near ? list->n : AHEAD;
     const uintptr_t places = (uintptr_t)out | (uintptr_t)out_stride | (uintptr_t)nbytes;
     streams = streams && places % 16 == 0;
-    for (int64_t i = 0; i < list->n; i++) {
-        if (i + AHEAD < list->n) {
-            const char *const next = a + list->offset[i + AHEAD];
+    int64_t i = 0, place;
+    for (; i < list->n; i++) {
+        if (i + ahead < list->n) {
+            const uint64_t row = (uint64_t)list->offset[i + ahead];
+            const char *const next = a + row * (uint64_t)numbering->step;
             for (int64_t byte = 0; byte < nbytes; byte += CACHE_LINE) {
                 __builtin_prefetch(next + byte);
             }
         }
+        if (!place_of(list, numbering, i, &place)) {
+            break;
+        }
         const int64_t to = list->source != NULL ? list->source[i] : i;
 #if defined(__x86_64__)
         if (streams) {
-            stream_row(out + to * out_stride, a + list->offset[i], nbytes);
+            stream_row(out + to * out_stride, a + place, nbytes);
             continue;
         }
 #endif
-        copy_row(out + to * out_stride, a + list->offset[i], nbytes);
+        copy_row(out + to * out_stride, a + place, nbytes);
     }
 #if defined(__x86_64__)
     if (streams) {
         _mm_sfence();
     }
 #endif
-    (void)streams;
+    return i;
+}
+
+OF_UNIT void
+gather_rows(char *restrict out, const ps_list *list, const char *restrict a,
+            int64_t out_stride, int64_t nbytes, bool streams)
+{
+    gather_rows_checked(out, list, &ps_are_offsets, a, out_stride, nbytes, streams);
+}
+
+/* to[i] = the item at from + i * stride, n of them. */
+TEMPLATE_INLINE void
+copy_apart(char *restrict to, const char *restrict from, int64_t stride, int64_t n,
+           const int64_t size)
+{
+    if (stride == -size) { /* vectors */
+        for (int64_t i = 0; i < n; i++) {
+            memcpy(to + i * size, from - i * size, (size_t)size);
+        }
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        memcpy(to + i * size, from + i * stride, (size_t)size);
+    }
+}
+
+/* The loop of gather_apart, for a size that is a constant. */
+TEMPLATE_INLINE void
+gather_items_apart(char *restrict out, const ps_list *list, const char *restrict a,
+                   int64_t out_stride, int64_t item_stride, int64_t width,
+                   const int64_t size)
+{
+    enum {
+        AHEAD = 8
+    };
+    const ps_list pairs = *list; /* in registers: stores might change it */
+    for (int64_t i = 0; i < pairs.n; i++) {
+        if (i + AHEAD < pairs.n) {
+            const char *const next = a + pairs.offset[i + AHEAD];
+            __builtin_prefetch(next);
+            __builtin_prefetch(next + (width - 1) * item_stride);
+        }
+        const int64_t to = pairs.source != NULL ? pairs.source[i] : i;
+        copy_apart(out + to * out_stride, a + pairs.offset[i], item_stride, width,
+                   size);
+    }
+}
+
+/* out row source[i] = the items at a + offset[i], `width` of them, which lie
+ * `item_stride` bytes apart there and side by side in out: rows of reversed and strided
+ * arrays. size: of an item, 1, 2, 4, 8 or 16. */
+OF_UNIT void
+gather_apart(char *restrict out, const ps_list *list, const char *restrict a,
+             int64_t out_stride, int64_t item_stride, int64_t width, int64_t size)
+{
+    switch (size) {
+        case 1:
+            gather_items_apart(out, list, a, out_stride, item_stride, width, 1);
+            break;
+        case 2:
+            gather_items_apart(out, list, a, out_stride, item_stride, width, 2);
+            break;
+        case 4:
+            gather_items_apart(out, list, a, out_stride, item_stride, width, 4);
+            break;
+        case 8:
+            gather_items_apart(out, list, a, out_stride, item_stride, width, 8);
+            break;
+        default:
+            gather_items_apart(out, list, a, out_stride, item_stride, width, 16);
+    }
 }

@@ -85,14 +85,32 @@ ps_address_merge(ps_address *address, int64_t *extra_strides)
 /* What scatter_checked and its kin can be handed: they read index[e] for entry e,
  * compare it with the size themselves, and know neither masks nor strides. */
 bool
-ps_address_is_plain(const ps_address *address, int64_t step)
+ps_address_is_direct(const ps_address *address)
 {
     const ps_index *const index = address->index;
     return address->ndim == 1 && address->n_index == 1 && address->mask == NULL &&
-           ps_mode_refuses(address->mode) && address->link[0] == 0 &&
+           address->link[0] == 0 &&
            (index->type == PS_INDEX_i64 || index->type == PS_INDEX_i32) &&
-           !index->swapped && index->strides[0] == ps_index_itemsize(index->type) &&
-           index->step == step;
+           !index->swapped && index->strides[0] == ps_index_itemsize(index->type);
+}
+
+/* Items `step` bytes apart, and numbers that are an error where they are out of bounds.
+ */
+bool
+ps_address_is_plain(const ps_address *address, int64_t step)
+{
+    return ps_address_is_direct(address) && ps_mode_refuses(address->mode) &&
+           address->index->step == step;
+}
+
+/* The axis has rows: `last` of none would let every number pass. */
+ps_numbering
+ps_address_numbering(const ps_address *address, int m)
+{
+    const ps_index *const index = &address->index[m];
+    return (ps_numbering){.last = (uint64_t)(index->size - 1),
+                          .counted = ps_counted_size(address, m),
+                          .step = index->step};
 }
 
 /* From entry to entry of a run. */
@@ -454,7 +472,8 @@ check_by_lists(const ps_address *address, ps_run *run)
 }
 
 /* Modes that clip, wrap or drop find no fault with a number, unless there is no row at
- * all; a plan's rows were in bounds when it was made. */
+ * all; a plan's rows were in bounds when it was made, and a mask alone names what is
+ * there. */
 ps_status
 ps_address_check(const ps_address *address, ps_run *run)
 {
@@ -464,7 +483,8 @@ ps_address_check(const ps_address *address, ps_run *run)
         is_simple = is_simple && is_flat(address, m);
         can_fail = can_fail || address->index[m].size == 0;
     }
-    if (!can_fail || address->n == 0 || address->plan != NULL) {
+    if (!can_fail || address->n == 0 || address->n_index == 0 ||
+        address->plan != NULL) {
         return PS_SUCCESS;
     }
     return is_simple ? check_flat(address, run) : check_by_lists(address, run);

@@ -38,6 +38,13 @@ void ps_list_room_close(ps_list_room *room);
  * linked, and out of bounds an error? Entry axes have been merged. */
 bool ps_address_is_plain(const ps_address *address, int64_t step);
 
+/* The same but for what becomes of numbers out of bounds, for rows any bytes apart. */
+bool ps_address_is_direct(const ps_address *address);
+
+/* How index m numbers the rows of its axis, which has at least one, under a mode that
+ * refuses numbers out of bounds. */
+ps_numbering ps_address_numbering(const ps_address *address, int m);
+
 /* Merge entry axes that every stride walks as one. extra_strides: one more array of
  * strides to keep in step (values), or NULL. */
 void ps_address_merge(ps_address *address, int64_t *extra_strides);

@@ -4,6 +4,9 @@
  * and any split of entries or outer rows is a split of out. A fresh out is filled while
  * the index is checked; a visible one only after all of the index has been. Entries
  * that name nothing (mode "fill", where=) leave the fill value, put there first.
+ *
+ * The usual index, contiguous and of the usual types, is read as it comes (items,
+ * moded, rows); every other becomes lists. `choose_way` is the one decision.
  */
 #include <stddef.h>
 #include <string.h>
@@ -26,7 +29,24 @@ enum {
     /* An output beyond this leaves every cache before it is read again; rows of at
      * least a line are then written past the caches (1.4 times faster at 300 MB). */
     STREAM_BYTES = 16 << 20,
-    STREAM_ROW = 64
+    STREAM_ROW = 64,
+    /* Entries and columns side by side in `out`, up to which they are walked column by
+     * column, and bytes of rows between two turns: 100,000 rows of 8, of which 4 are
+     * taken, cost a kernel call for each column of a few hundred rows, not one for each
+     * row. */
+    FEW_COLUMNS = 32,
+    TURN_BYTES = 16 << 10,
+    /* Bytes between the items of a row up to which a row is copied as a whole. */
+    NARROW_STRIDE = 64
+};
+
+/* How entries find their way to `out`. */
+enum way {
+    BY_LISTS, /* an entry's offset in a list, for each outer row */
+    ITEMS, /* items straight from the caller's index, which is checked as it is used */
+    ROWS,  /* rows straight from an int64 index */
+    COLUMNS, /* by lists, whose entries are few: each for a stretch of outer rows */
+    STRIDED  /* by lists: the innermost outer axis is a row of items that lie apart */
 };
 
 typedef struct {
@@ -36,9 +56,11 @@ typedef struct {
     int64_t entry_stride; /* of out, within `even_run` entries */
     int64_t even_run;
     int64_t width_nbytes;
-    int64_t column; /* bytes of a row before those at hand */
+    int64_t column;      /* bytes of a row of out before those at hand, ... */
+    int64_t from_column; /* and of the source's */
+    int64_t item_stride; /* of the items of a row of the source, where they lie apart */
     bool streams;
-    bool takes_index; /* straight from the caller's index, without lists */
+    enum way way;
     int64_t entry_chunks, chunk_entries; /* entries are cut into these, ... */
     int64_t outer_chunks, chunk_outers;  /* outer rows into these, ... */
     int64_t width_chunks, chunk_width;   /* and long rows into these, of elements */
@@ -77,7 +99,12 @@ static void
 gather_list(const ready_gather *ready, char *out, const ps_list *list, const char *from)
 {
     const ps_kernel_table *const kernels = ps_kernels();
-    const int size = ready->split.width == 1 ? ps_size_of(ready->width_nbytes) : -1;
+    if (ready->way == STRIDED) {
+        kernels->gather_apart(out, list, from, ready->entry_stride, ready->item_stride,
+                              ready->split.width, ready->call->source.itemsize);
+        return;
+    }
+    const int size = ps_size_of(ready->width_nbytes);
     if (size >= 0) {
         kernels->gather[size](out, list, from, ready->entry_stride);
     }
@@ -87,30 +114,60 @@ gather_list(const ready_gather *ready, char *out, const ps_list *list, const cha
     }
 }
 
-/* May items be moved straight from the caller's index, to items side by side? The
- * kernel reads each number once and checks it in a register. */
-static bool
-takes_index(const ready_gather *ready)
-{
-    return ready->split.width == 1 && ready->split.outer_count == 1 &&
-           ready->entry_stride == ready->width_nbytes &&
-           ps_size_of(ready->width_nbytes) >= 0 &&
-           ps_address_is_plain(&ready->call->address, ready->width_nbytes);
-}
-
-/* out[e] = a[index[e]] for n entries from `first` on. An index out of bounds ends it,
- * PS_INDEX_BAD; out is private then, or the index was good when it was checked. */
+/* out[e] = a[index[e]] for n entries from `first` on, which lie side by side in out. An
+ * index out of bounds ends it, PS_INDEX_BAD; out is private then, or the index was good
+ * when it was checked. */
 static ps_status
 gather_taken(const ready_gather *ready, int64_t first, int64_t n)
 {
     const ps_gather_call *const call = ready->call;
+    const ps_kernel_table *const kernels = ps_kernels();
     const ps_index *const index = &call->address.index[0];
-    char *const out = call->out.data + first * ready->entry_stride;
-    const int64_t done = ps_kernels()->gather_checked[ps_size_of(ready->width_nbytes)](
-            index->type == PS_INDEX_i64, out, call->source.data, index->size,
-            index->data + first * ps_index_itemsize(index->type), n);
+    const int64_t nbytes = ready->width_nbytes;
+    const int size = ps_size_of(nbytes);
+    const bool is_wide = index->type == PS_INDEX_i64;
+    const char *const from = index->data + first * ps_index_itemsize(index->type);
+    const char *const a = call->source.data + ready->from_column;
+    char *const out = call->out.data + first * ready->entry_stride + ready->column;
+    int64_t done;
+    if (ready->way == ITEMS) {
+        done = kernels->gather_checked[size](call->address.mode, is_wide, out, a,
+                                             index->size, from, n, call->fill);
+    }
+    else {
+        const ps_list list = {(int64_t *)(void *)(uintptr_t)from, NULL, n};
+        const ps_numbering numbering = ps_address_numbering(&call->address, 0);
+        done = kernels->gather_rows_checked(
+                out, &list, &numbering, a, ready->entry_stride, nbytes, ready->streams);
+    }
     normalise_entries(ready, out, done);
     return done == n ? PS_SUCCESS : ps_fail(PS_INDEX_BAD);
+}
+
+/* The entries of a list, all of a call's, each for outer rows [first, last), in turns
+ * that keep the rows of both sides in the first cache. */
+static void
+gather_columns(const ready_gather *ready, const ps_list *list, char *out, int64_t first,
+               int64_t last)
+{
+    const ps_rows *const rows = &ready->call->rows;
+    const int64_t step = rows->target_strides[0], out_step = rows->value_strides[0];
+    const int64_t widest = ps_max(ps_max(step, -step), out_step);
+    const int64_t turn = ps_max(16, TURN_BYTES / ps_max(1, widest));
+    const char *const from = ready->call->source.data;
+    const int size = ps_size_of(ready->width_nbytes);
+    for (int64_t row = first, n; row < last; row += n) {
+        n = ps_min(turn, last - row);
+        for (int64_t i = 0; i < list->n; i++) {
+            const int64_t entry = list->source != NULL ? list->source[i] : i;
+            ps_kernels()->copy[size](out + row * out_step + entry * ready->entry_stride,
+                                     out_step, from + list->offset[i] + row * step,
+                                     step, n);
+        }
+        for (int64_t i = row; i < row + n; i++) {
+            normalise_entries(ready, out + i * out_step, list->n);
+        }
+    }
 }
 
 /* The list of n entries from `first` on, once, then every outer row in [outer_first,
@@ -124,19 +181,34 @@ gather_block(const ready_gather *ready, int64_t first, int64_t n, int64_t outer_
     const ps_address *const address = &call->address;
     const int64_t entry_offset =
             ps_offset_of(address->ndim, address->shape, call->out.entry_strides, first);
+    char *const start = call->out.data + entry_offset + ready->column;
     ps_list list;
     PS_TRY(ps_address_list(&call->address, first, n, room, &list));
+    if (ready->way == COLUMNS && list.n == n) {
+        gather_columns(ready, &list, start, outer_first, outer_last);
+        return PS_SUCCESS;
+    }
     for (int64_t outer = outer_first; outer < outer_last; outer++) {
         int64_t at, out_offset;
         ps_outer_offsets(&call->rows, &ready->split, outer, &at, &out_offset);
-        char *const out = call->out.data + out_offset + entry_offset + ready->column;
+        char *const out = start + out_offset;
         if (list.n < n) {
             fill_entries(ready, out, n);
         }
-        gather_list(ready, out, &list, call->source.data + at + ready->column);
+        gather_list(ready, out, &list, call->source.data + at + ready->from_column);
         normalise_entries(ready, out, n);
     }
     return PS_SUCCESS;
+}
+
+/* Was it a success? A failure is noted. */
+static bool
+note(ps_run *run, ps_status status)
+{
+    if (status.code != PS_OK) {
+        ps_run_fail(run, status.code);
+    }
+    return status.code == PS_OK;
 }
 
 /* The blocks of one chunk: as long as a list has room and the output one stride. */
@@ -153,6 +225,10 @@ gather_entries(const ready_gather *ready, int64_t chunk)
     if (ps_run_stops(ready->run)) {
         return;
     }
+    if (ready->way == ITEMS || ready->way == ROWS) {
+        note(ready->run, gather_taken(ready, first, last - first));
+        return;
+    }
     if (!ps_list_room_open(&room, last - first)) {
         /* Other chunks may have written: go on with what the stack holds. */
         ps_list_room_open(&room, PS_FEW_ENTRIES);
@@ -160,12 +236,8 @@ gather_entries(const ready_gather *ready, int64_t chunk)
     for (int64_t at = first, count; at < last; at += count) {
         count = ps_min(room.capacity, last - at);
         count = ps_min(count, ready->even_run - at % ready->even_run);
-        const ps_status status = ready->takes_index
-                                         ? gather_taken(ready, at, count)
-                                         : gather_block(ready, at, count, outer_first,
-                                                        outer_last, &room);
-        if (status.code != PS_OK) {
-            ps_run_fail(ready->run, status.code);
+        if (!note(ready->run,
+                  gather_block(ready, at, count, outer_first, outer_last, &room))) {
             break;
         }
     }
@@ -187,6 +259,7 @@ gather_chunk(void *context, int64_t chunk)
     part.split.width = ps_min(ready->chunk_width, ready->split.width - first);
     part.width_nbytes = part.split.width * itemsize;
     part.column = first * itemsize;
+    part.from_column = first * ready->item_stride;
     gather_entries(&part, chunk / ready->width_chunks);
 }
 
@@ -211,6 +284,71 @@ cut(ready_gather *ready)
     ready->width_chunks = ps_ceil_div(ready->split.width, ready->chunk_width);
 }
 
+/* Rows whose items lie apart in the source, but side by side in out, become rows of the
+ * split. Far apart, each item of a row is a line of its own, and columns are walked one
+ * by one. */
+static bool
+takes_strided(ready_gather *ready)
+{
+    const ps_rows *const rows = &ready->call->rows;
+    ps_row_split *const split = &ready->split;
+    const int last = split->n_outer - 1;
+    const int64_t itemsize = ready->call->source.itemsize;
+    if (split->width > 1 || last < 0 || rows->value_strides[last] != itemsize ||
+        rows->target_strides[last] > NARROW_STRIDE ||
+        rows->target_strides[last] < -NARROW_STRIDE || ps_size_of(itemsize) < 0) {
+        return false;
+    }
+    ready->item_stride = rows->target_strides[last];
+    split->n_outer--;
+    split->width = rows->shape[last];
+    split->outer_count /= split->width;
+    ready->width_nbytes = split->width * itemsize;
+    return true;
+}
+
+/* May the caller's index be read as it comes? For items, and for rows of an int64 index
+ * that refuses numbers, side by side in out. */
+static enum way
+choose_direct(const ready_gather *ready)
+{
+    const ps_address *const address = &ready->call->address;
+    const ps_index *const index = &address->index[0];
+    const int64_t nbytes = ready->width_nbytes;
+    const bool refuses = ps_mode_refuses(address->mode);
+    if (ready->split.outer_count > 1 || !ps_address_is_direct(address) ||
+        index->size == 0) {
+        return BY_LISTS;
+    }
+    if (ps_size_of(nbytes) >= 0 && index->step == nbytes &&
+        ready->entry_stride == nbytes) {
+        const bool fills =
+                address->mode == PS_MODE_DROP || address->mode == PS_MODE_FILL;
+        return fills && ready->split.width > 1 ? BY_LISTS : ITEMS;
+    }
+    return refuses && ps_size_of(nbytes) < 0 && index->type == PS_INDEX_i64 &&
+                           (uintptr_t)index->data % sizeof(int64_t) == 0
+                   ? ROWS
+                   : BY_LISTS;
+}
+
+/* How the call runs. Every way gives the same bytes. */
+static enum way
+choose_way(ready_gather *ready)
+{
+    const ps_gather_call *const call = ready->call;
+    const ps_rows *const rows = &call->rows;
+    if (takes_strided(ready)) {
+        return STRIDED;
+    }
+    if (ready->split.n_outer == 1 && ps_size_of(ready->width_nbytes) >= 0 &&
+        call->address.n <= FEW_COLUMNS && ready->split.outer_count > call->address.n &&
+        ready->entry_stride < rows->value_strides[0]) {
+        return COLUMNS;
+    }
+    return choose_direct(ready);
+}
+
 /* All chunks. `out` is written once each; past the caches where it is too large to be
  * read again from them. */
 static ps_status
@@ -219,9 +357,10 @@ run_gather(ps_gather_call *call, ps_run *run)
     ready_gather ready = {.run = run, .call = call};
     ready.split = ps_split_rows(&call->rows, call->source.itemsize, true);
     ready.width_nbytes = ready.split.width * call->source.itemsize;
+    ready.item_stride = call->source.itemsize;
     ready.even_run = ps_even_run(call->address.ndim, call->address.shape,
                                  call->out.entry_strides, &ready.entry_stride);
-    ready.takes_index = takes_index(&ready);
+    ready.way = choose_way(&ready);
     cut(&ready);
     const int64_t out_nbytes =
             call->address.n * ready.split.outer_count * ready.width_nbytes;
@@ -241,13 +380,22 @@ is_short(const ps_gather_call *call)
            !call->source.swapped && call->fill == NULL;
 }
 
-/* out[e] = a[offset[e]]: one list on the stack, one kernel call; the list is checked
- * whole before. */
+/* out[e] = a[offset[e]]: one kernel call, on the index itself where nobody sees an out
+ * that is left half filled, else on a list on the stack, which is checked whole before.
+ */
 static ps_status
 gather_short(const ps_gather_call *call)
 {
     const ps_address *const address = &call->address;
     const int64_t itemsize = call->source.itemsize;
+    const ps_index *const index = &address->index[0];
+    if (call->is_private && ps_address_is_plain(address, itemsize) &&
+        ps_kernels()->gather_checked[ps_size_of(itemsize)](
+                address->mode, index->type == PS_INDEX_i64, call->out.data,
+                call->source.data, index->size, index->data, address->n,
+                NULL) == address->n) {
+        return PS_SUCCESS;
+    }
     ps_list_room room;
     ps_list list;
     ps_list_room_open(&room, address->n);

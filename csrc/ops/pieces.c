@@ -89,8 +89,9 @@ ps_apply_list(const ps_ready_call *ready, char *target, const ps_list *list,
         move_rows(ready, target, list, values, value_stride, width * ready->itemsize);
     }
     else if (width > 1) {
-        kernels->scatter_rows[op][type](target, list, values, value_stride, width,
-                                        ready->manner.ahead);
+        kernels->scatter_rows[op][type](target, list, &ps_are_offsets, values,
+                                        value_stride, width, ready->manner.ahead,
+                                        ready->manner.uses_runs);
     }
     else if (ready->manner.uses_runs) {
         kernels->scatter_runs[op][type](target, list, values, value_stride);
@@ -285,6 +286,32 @@ run_checked_block(const ps_ready_call *ready, int64_t first, int64_t n, char *pa
                    : ps_fail(PS_INDEX_BAD);
 }
 
+/* The same for rows of several elements: the caller's int64 index is the list, whose
+ * numbers the kernel turns into places, reads once and checks (kernels/rows.h). Nothing
+ * writes to it, though lists are of the kind that may be written. */
+static ps_status
+run_checked_rows(const block *at)
+{
+    const ps_ready_call *const ready = at->ready;
+    const ps_scatter_call *const call = ready->call;
+    const ps_traits *const traits = &call->traits;
+    const ps_numbering numbering = ps_address_numbering(&call->address, 0);
+    char *const index = (char *)(uintptr_t)call->address.index[0].data;
+    const ps_list list = {(int64_t *)(void *)index + at->first, NULL, at->n};
+    char *const target = call->target.data + at->piece.column * ready->itemsize;
+    const int64_t width = at->piece.width, stride = at->values.stride;
+    const char *const values =
+            ps_block_values(&at->values, at->first, at->n, 0, at->room->packed);
+    const int64_t done =
+            traits->is_move ? ps_kernels()->set_rows_checked(
+                                      target, &list, &numbering, values, stride,
+                                      width * ready->itemsize, ready->manner.ahead)
+                            : ps_kernels()->scatter_rows[traits->applied][traits->type](
+                                      target, &list, &numbering, values, stride, width,
+                                      ready->manner.ahead, ready->manner.uses_runs);
+    return done == at->n ? PS_SUCCESS : ps_fail(PS_INDEX_BAD);
+}
+
 /* Groups of a reduction that has no kernel for them: lists in the order of the plan. A
  * row of the target then stays in the first cache while it meets its values, if not in
  * registers. */
@@ -355,7 +382,9 @@ run_block(const block *at)
     }
     if (ready->manner.is_checked_pass && !at->piece.filters) {
         const ps_status status =
-                run_checked_block(ready, at->first, at->n, room->packed);
+                ready->split.width > 1
+                        ? run_checked_rows(at)
+                        : run_checked_block(ready, at->first, at->n, room->packed);
         return status.code == PS_OK && is_stopped(at, at->n) ? ps_run_status(ready->run)
                                                              : status;
     }

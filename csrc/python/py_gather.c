@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/sizes.h"
+#include "kernels/kernels.h"
 #include "ops/values.h"
 #include "python/args.h"
 #include "python/arrays.h"
@@ -386,6 +387,42 @@ call_form(PyObject *module, const ps_signature *signature, enum ps_form form,
     return gather_form(&work, slot[0]);
 }
 
+/* Few items of a plain array named by a plain index, as inner loops of Python have
+ * them: no options, one axis each, straight to the kernel. NULL without an exception:
+ * not such a call, or one whose index is bad, which the op has words for. */
+static PyObject *
+gather_short(PyObject *const *args)
+{
+    PyArrayObject *const a = (PyArrayObject *)args[0];
+    PyArrayObject *const index = (PyArrayObject *)args[1];
+    if (!PyArray_CheckExact(args[0]) || !PyArray_CheckExact(args[1]) ||
+        PyArray_NDIM(a) != 1 || PyArray_NDIM(index) != 1 ||
+        PyArray_DIM(index, 0) > PS_SHORT_ROW || PyArray_DIM(a, 0) == 0 ||
+        !PyArray_IS_C_CONTIGUOUS(a) || !PyArray_ISCARRAY_RO(index)) {
+        return NULL;
+    }
+    PyArray_Descr *const descr = PyArray_DESCR(a);
+    const int size = ps_size_of(PyDataType_ELSIZE(descr));
+    const int type = ps_index_type_of(index);
+    if (size < 0 || (type != PS_INDEX_i64 && type != PS_INDEX_i32) ||
+        !PyTypeNum_ISNUMBER(descr->type_num) || PyArray_ISBOOL(a) ||
+        !PyDataType_ISNOTSWAPPED(descr)) {
+        return NULL;
+    }
+    const npy_intp n = PyArray_DIM(index, 0);
+    Py_INCREF(descr);
+    PyArrayObject *result = (PyArrayObject *)PyArray_NewFromDescr(
+            &PyArray_Type, descr, 1, PyArray_DIMS(index), NULL, NULL, 0, NULL);
+    if (result != NULL &&
+        ps_kernels()->gather_checked[size](PS_MODE_RAISE, type == PS_INDEX_i64,
+                                           PyArray_BYTES(result), PyArray_BYTES(a),
+                                           PyArray_DIM(a, 0), PyArray_BYTES(index), n,
+                                           NULL) < n) {
+        Py_CLEAR(result);
+    }
+    return (PyObject *)result;
+}
+
 #define OPTION_NAMES PS_NAME_where, PS_NAME_mode, PS_NAME_fill_value, PS_NAME_out
 
 PyObject *
@@ -398,6 +435,12 @@ ps_py_gather(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
             3,
             2,
             {PS_NAME_a, PS_NAME_index, PS_NAME_axis, PS_NAME_batch_dims, OPTION_NAMES}};
+    if (n_args == 2 && keywords == NULL) {
+        PyObject *const result = gather_short(args);
+        if (result != NULL || PyErr_Occurred()) {
+            return result;
+        }
+    }
     return call_form(module, &signature, PS_FORM_AXIS, args, n_args, keywords);
 }
 

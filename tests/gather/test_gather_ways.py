@@ -1,0 +1,118 @@
+"""The ways of a gather: items and rows straight from the index, columns, strided rows.
+
+All give what NumPy gives, and an error leaves out= alone.
+"""
+
+import numpy as np
+import pytest
+
+import pyscatter as ps
+from tests.cases import LAYOUTS, assert_same, compare, random_values, rng_for, snapshot
+
+NEAR, FAR = 1000, 600_000  # items on both sides of 512 KB, from one byte on
+LENGTHS = (1, 7, 8, 9, 31, 32, 33, 40, 41, 56, 57, 255, 1024, 1025, 5000)
+SIZED = ("?", "i1", "i2", "f4", "f8", "c16", "f2", "m8[s]")
+
+
+def out_like(a, n):
+    """An array that is seen, and a copy of its bytes."""
+    out = random_values(rng_for("out", n), a.dtype, (n, *a.shape[1:]))
+    return out, snapshot(out)
+
+
+@pytest.mark.parametrize("isa", ps._core.levels())
+@pytest.mark.parametrize("index_dtype", [np.int32, np.int64])
+@pytest.mark.parametrize("size", [NEAR, FAR])
+def test_items_straight_from_the_index(size, index_dtype, isa):
+    ps._core.force_level(isa)
+    rng = rng_for("items", size)
+    for dtype in ("i1", "i2", "f4", "f8", "c16", "?", ">f8"):
+        a = rng.integers(0, 100, size).astype(dtype)
+        for n in LENGTHS:
+            index = rng.integers(0, size, n).astype(index_dtype)
+            for low in (n, n // 2):  # negatives from here on
+                index[low:] -= size
+                out, _ = out_like(a.astype(a.dtype.newbyteorder("=")), n)
+                expected = a[index].astype(out.dtype)
+                assert_same(ps.gather(a, index), expected)
+                assert_same(ps.gather(a, index, out=out), expected)
+
+
+@pytest.mark.parametrize("isa", ps._core.levels())
+@pytest.mark.parametrize("size", [NEAR, FAR])
+def test_the_first_bad_index_is_named(size, isa):
+    ps._core.force_level(isa)
+    for n in LENGTHS:
+        for position in {0, n // 2, n - 1}:
+            for bad in (size, -size - 1, 2**62):
+                index = np.arange(n) % 5
+                index[position:] = bad
+                place = rf"index {bad} .* \(position {position} of {n} in 'index'\)"
+                for shape in ((size,), (size, 5)):
+                    a = np.ones(shape, np.int8)
+                    out, before = out_like(a, n)
+                    with pytest.raises(IndexError, match=place):
+                        ps.gather(a, index)
+                    with pytest.raises(IndexError, match=place):
+                        ps.gather(a, index, out=out)
+                    assert snapshot(out) == before
+
+
+@pytest.mark.parametrize("isa", ps._core.levels())
+@pytest.mark.parametrize("mode", ["clip", "wrap", "drop", "fill"])
+@pytest.mark.parametrize("index_dtype", [np.int32, np.int64])
+def test_modes_straight_from_the_index(index_dtype, mode, isa):
+    ps._core.force_level(isa)
+    rng = rng_for("modes", mode)
+    info = np.iinfo(index_dtype)
+    for dtype in SIZED:
+        for size, n in ((1, 4), (5, 15), (5, 17), (1000, 60), (1000, 700)):
+            a = random_values(rng, dtype, size)
+            index = rng.integers(-3 * size, 3 * size + 1, n).astype(index_dtype)
+            index[:4] = [info.min, info.max, -1, size]
+            options = {}
+            if mode == "clip":
+                expected = a[np.clip(index, 0, size - 1)]
+            elif mode == "wrap":  # np.take would subtract the size until it fits
+                expected = a[index % size]
+            else:  # in these, negatives are out of bounds
+                inside = (index >= 0) & (index < size)
+                expected = np.where(inside, a[np.where(inside, index, 0)], a[0])
+                options = {"fill_value": a[0]}
+            out, _ = out_like(a, n)
+            assert_same(ps.gather(a, index, mode=mode, **options), expected)
+            assert_same(ps.gather(a, index, mode=mode, out=out, **options), expected)
+
+
+@pytest.mark.parametrize("isa", ps._core.levels())
+@pytest.mark.parametrize("width", [2, 3, 4, 16, 17, 64])
+def test_rows_straight_from_the_index(width, isa):
+    ps._core.force_level(isa)
+    rng = rng_for("rows", width)
+    for dtype in ("u1", "f4", "f8", ">i4"):
+        for rows in (40, 40_000):
+            a = rng.integers(0, 100, (rows, width)).astype(dtype)
+            for n in (1, 9, 300, 4100):
+                for index_dtype in (np.int32, np.int64):
+                    index = rng.integers(-rows, rows, n).astype(index_dtype)
+                    expected = a[index].astype(a.dtype.newbyteorder("="))
+                    assert_same(ps.gather(a, index), expected)
+                    reverse = a[::-1][index].astype(expected.dtype)
+                    assert_same(ps.gather(a[::-1], index), reverse)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("axis", [0, 1])
+def test_rows_and_columns_of_every_layout(layout, axis):
+    rng = rng_for("layouts", layout, axis)
+    for dtype in ("?", "i2", "f8", "c16", ">f4", "S3"):
+        for shape in ((60, 8), (40, 70)):
+            octets = rng.integers(0, 100, shape)
+            a = LAYOUTS[layout](octets.astype(dtype))
+            for n in (1, 3, 33):
+                index = rng.integers(-shape[axis], shape[axis], n)
+                native = a.dtype.newbyteorder("=")
+                expected = np.array(np.take(a, index, axis), native, order="C")
+                assert_same(ps.gather(a, index, axis=axis), expected)
+            loose = np.append(index, [shape[axis], -shape[axis] - 1])
+            compare("gather", a, loose[-5:], axis, mode="fill")
