@@ -89,7 +89,7 @@ ps_address_is_direct(const ps_address *address)
 {
     const ps_index *const index = address->index;
     return address->ndim == 1 && address->n_index == 1 && address->mask == NULL &&
-           address->link[0] == 0 &&
+           address->link[0] == 0 && address->flat_ndim == 0 &&
            (index->type == PS_INDEX_i64 || index->type == PS_INDEX_i32) &&
            !index->swapped && index->strides[0] == ps_index_itemsize(index->type);
 }
@@ -327,6 +327,25 @@ list_masked(const ps_address *address, int64_t n, ps_walk *at, ps_list_room *roo
     return PS_SUCCESS;
 }
 
+/* Numbers of elements in C order become their offsets. A division costs 2 to 4 ns, a
+ * copy of the whole array in C order as much for each of its elements. */
+static void
+unravel(const ps_address *address, int64_t *number, int64_t n)
+{
+    const int64_t *const shape = address->flat_shape;
+    const int64_t *const strides = address->flat_strides;
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t rest = (uint64_t)number[i];
+        int64_t offset = 0;
+        for (int axis = address->flat_ndim - 1; axis > 0; axis--) {
+            const uint64_t length = (uint64_t)shape[axis];
+            offset += (int64_t)(rest % length) * strides[axis];
+            rest /= length;
+        }
+        number[i] = offset + (int64_t)rest * strides[0];
+    }
+}
+
 /* Run by run: place_run as long as that serves, list_run for the rest. Pairs that take
  * no part are dropped at the end, in one pass that keeps the order; `source` is only
  * made where some are. */
@@ -355,6 +374,9 @@ ps_address_list(const ps_address *address, int64_t first, int64_t n, ps_list_roo
     if (has_flags) {
         list->n = ps_kernels()->list_keep(room->offset, room->source, room->flag, n, 0);
         list->source = room->source;
+    }
+    if (address->flat_ndim > 0) {
+        unravel(address, list->offset, list->n);
     }
     return PS_SUCCESS;
 }

@@ -35,6 +35,16 @@ view_itself(ps_request *request, PyArrayObject *array)
     request->view_ndim = PyArray_NDIM(array);
 }
 
+/* A view, or a copy, of one axis in C order. */
+static int
+take_flat_view(ps_request *request, PyArrayObject *array)
+{
+    request->is_flat = false;
+    Py_XSETREF(request->view, ps_flat_of(array));
+    request->view_ndim = 1;
+    return request->view != NULL ? 0 : -1;
+}
+
 static int
 check_batch_dims(const ps_where_args *where, int batch_dims, PyArrayObject *array)
 {
@@ -56,17 +66,21 @@ check_batch_dims(const ps_where_args *where, int batch_dims, PyArrayObject *arra
     return 0;
 }
 
-/* view and axis of the axis and along forms; None means flat. */
+/* view and axis of the axis and along forms; None means flat: elements of the array as
+ * it is where they are only read, else of a view in C order. */
 static int
 place_axis(ps_state *state, const ps_where_args *where, PyArrayObject *array,
            int default_axis, ps_request *request)
 {
     int axis = default_axis;
     if (where->axis == Py_None) {
-        request->view = ps_flat_of(array);
-        request->view_ndim = 1;
         request->first = 0;
-        return request->view != NULL ? 0 : -1;
+        if (where->reads && !PyArray_IS_C_CONTIGUOUS(array)) {
+            view_itself(request, array);
+            request->is_flat = true;
+            return 0;
+        }
+        return take_flat_view(request, array);
     }
     if (ps_to_int(where->axis, "axis", &axis) < 0) {
         return -1;
@@ -90,7 +104,7 @@ add_axis_index(ps_state *state, const ps_where_args *where, ps_request *request)
     if (plan == NULL) {
         return ps_add_index(state, request, where->index);
     }
-    const npy_intp size = PyArray_DIM(request->view, request->first);
+    const npy_intp size = ps_axis_size(request, request->first);
     if (size != plan->size) {
         PyErr_Format(PyExc_ValueError,
                      "the plan was made for an axis of size %lld, but axis %d of %s "
@@ -143,7 +157,7 @@ fill_along_form(ps_state *state, const ps_where_args *where, PyArrayObject *arra
                 PyArray_NDIM(request->index[0]));
         return -1;
     }
-    request->is_along = true;
+    request->is_along = !request->is_flat;
     request->along_axis = request->first;
     return 0;
 }
@@ -246,6 +260,16 @@ fill_where_form(ps_state *state, const ps_where_args *where, PyArrayObject *arra
     return request->mask != NULL ? 0 : -1;
 }
 
+/* A copy in C order costs less than finding half of the elements one by one. */
+static int
+copy_if_many(ps_request *request)
+{
+    return request->is_flat && PyArray_SIZE(request->index[0]) >
+                                       PyArray_SIZE(request->view) / 2
+                   ? take_flat_view(request, request->view)
+                   : 0;
+}
+
 int
 ps_fill_request(ps_state *state, const ps_where_args *where, PyArrayObject *array,
                 ps_request *request)
@@ -260,5 +284,10 @@ ps_fill_request(ps_state *state, const ps_where_args *where, PyArrayObject *arra
     if (fill[where->form](state, where, array, request) < 0) {
         return -1;
     }
-    return request->is_where ? 0 : ps_add_mask(state, request, where->mask);
+    if (request->is_where) {
+        return 0;
+    }
+    return ps_add_mask(state, request, where->mask) < 0 || copy_if_many(request) < 0
+                   ? -1
+                   : 0;
 }

@@ -20,6 +20,7 @@ typedef struct {
     PyObject *batch_dims; /* axis and nd forms, or NULL */
     PyObject *mask;       /* where= or the where form's mask, or NULL */
     const char *name;     /* of the index in the axis and along forms, NULL: "index" */
+    bool reads;           /* a gather: flat positions need no array in C order */
 } ps_where_args;
 
 /* Fill view, first, batch_dims, index and mask of `request` for `array`. 0 or -1; the

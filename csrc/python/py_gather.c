@@ -368,7 +368,8 @@ call_form(PyObject *module, const ps_signature *signature, enum ps_form form,
         return NULL;
     }
     const int n = signature->n_names;
-    ps_where_args where = {.form = form, .index = slot[1], .mask = slot[n - 4]};
+    ps_where_args where = {
+            .form = form, .index = slot[1], .mask = slot[n - 4], .reads = true};
     for (int i = 2; i < n - 4; i++) {
         if (signature->names[i] == PS_NAME_axis) {
             where.axis = slot[i] == Py_Ellipsis ? NULL : slot[i]; /* "the default" */

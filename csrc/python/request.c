@@ -18,6 +18,7 @@ ps_begin_request(ps_request *request)
     request->batch_dims = 0;
     request->is_along = false;
     request->is_where = false;
+    request->is_flat = false;
     request->along_axis = 0;
     request->tuples = NULL;
     request->mask = NULL;
@@ -36,6 +37,13 @@ ps_close_request(ps_request *request)
     Py_XDECREF(request->tuples);
     Py_XDECREF(request->mask);
     PyMem_Free(request->block);
+}
+
+npy_intp
+ps_axis_size(const ps_request *request, int axis)
+{
+    return request->is_flat ? PyArray_SIZE(request->view)
+                            : PyArray_DIM(request->view, axis);
 }
 
 /* A helper says what `object`, which became `index`, is instead of integers. */
@@ -265,15 +273,15 @@ place_indices(ps_request *request)
         const int own_ndim = PyArray_NDIM(array) - is_nd;
         ps_broadcast_strides(ndim, request->entry_shape, own_ndim, PyArray_DIMS(array),
                              PyArray_STRIDES(array), strides);
-        indices[m] =
-                (ps_index){.data = PyArray_BYTES(array) +
-                                   (is_nd ? m * PyArray_STRIDE(array, own_ndim) : 0),
-                           .strides = strides,
-                           .type = (enum ps_index_type)ps_index_type_of(array),
-                           .swapped = ps_is_swapped(array),
-                           .axis = axis,
-                           .size = PyArray_DIM(request->view, axis),
-                           .step = PyArray_STRIDE(request->view, axis)};
+        indices[m] = (ps_index){
+                .data = PyArray_BYTES(array) +
+                        (is_nd ? m * PyArray_STRIDE(array, own_ndim) : 0),
+                .strides = strides,
+                .type = (enum ps_index_type)ps_index_type_of(array),
+                .swapped = ps_is_swapped(array),
+                .axis = axis,
+                .size = ps_axis_size(request, axis),
+                .step = request->is_flat ? 1 : PyArray_STRIDE(request->view, axis)};
     }
     request->address.n_index = n_index;
     request->address.index = indices;
@@ -330,6 +338,26 @@ add_entry_axis(ps_request *request, int axis)
     request->result_shape[request->result_ndim++] = request->entry_shape[axis];
 }
 
+/* The axes of a flat view, whose rows are elements. */
+static void
+place_flat(ps_request *request)
+{
+    PyArrayObject *const view = request->view;
+    ps_address *const address = &request->address;
+    address->flat_ndim = 0;
+    if (!request->is_flat) {
+        return;
+    }
+    for (int i = 0; i < PyArray_NDIM(view); i++) {
+        request->row_shape[i] = PyArray_DIM(view, i);
+        request->row_strides[i] = PyArray_STRIDE(view, i);
+    }
+    address->flat_ndim = ps_merge_axes(PyArray_NDIM(view), request->row_shape,
+                                       (int64_t *const[]){request->row_strides}, 1);
+    address->flat_shape = request->row_shape;
+    address->flat_strides = request->row_strides;
+}
+
 /* The result's axes in order: batches, rows before the index, entries, rows behind. */
 static int
 place_rows(ps_request *request)
@@ -354,7 +382,8 @@ place_rows(ps_request *request)
     for (int i = request->batch_dims; i < entry_ndim; i++) {
         add_entry_axis(request, i);
     }
-    for (int axis = request->first + request->n_index; axis < ndim; axis++) {
+    for (int axis = request->first + request->n_index; axis < ndim && !request->is_flat;
+         axis++) {
         add_row_axis(request, axis);
     }
     if (request->result_ndim > PS_MAX_DIMS) {
@@ -387,7 +416,7 @@ is_view_kept(const ps_request *request, PyArrayObject *whole)
     return PyArray_NDIM(request->view) == request->view_ndim &&
            ps_has_memory(request->view, whole) &&
            (request->plan == NULL ||
-            PyArray_DIM(request->view, request->first) == request->plan->size);
+            ps_axis_size(request, request->first) == request->plan->size);
 }
 
 int
@@ -421,6 +450,7 @@ ps_open_request(ps_request *request, PyArrayObject *whole, enum ps_mode mode)
         place_rows(request) < 0) {
         return -1;
     }
+    place_flat(request);
     if (!ps_count(address->ndim, address->shape, &address->n)) {
         PyErr_SetString(PyExc_ValueError,
                         "the number of entries does not fit in 64 bits");

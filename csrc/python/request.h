@@ -24,6 +24,7 @@ typedef struct {
     int batch_dims;
     bool is_along;
     bool is_where; /* the entries are the mask's */
+    bool is_flat;  /* the index numbers elements of a view of any layout, in C order */
     int along_axis;
     PyArrayObject *tuples; /* owned: the nd form's indices, of which index[] borrow */
     PyArrayObject *mask;   /* owned, or NULL */
@@ -53,6 +54,9 @@ PyArrayObject *ps_as_index(ps_state *state, PyObject *object, const char *name);
 
 /* A request with nothing in it. */
 void ps_begin_request(ps_request *request);
+
+/* What an index of `axis` counts: its length, or the elements of a flat view. */
+npy_intp ps_axis_size(const ps_request *request, int axis);
 
 /* index: integers (bool and float refused as the axis form does). 0 or -1. */
 int ps_add_index(ps_state *state, ps_request *request, PyObject *index);

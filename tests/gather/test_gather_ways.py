@@ -1,6 +1,5 @@
-"""The ways of a gather: items and rows straight from the index, columns, strided rows.
-
-All give what NumPy gives, and an error leaves out= alone.
+"""The ways of a gather: items and rows straight from the index, columns, strided rows,
+flat positions in any layout. All give what NumPy gives, and an error leaves out= alone.
 """
 
 import numpy as np
@@ -116,3 +115,39 @@ def test_rows_and_columns_of_every_layout(layout, axis):
                 assert_same(ps.gather(a, index, axis=axis), expected)
             loose = np.append(index, [shape[axis], -shape[axis] - 1])
             compare("gather", a, loose[-5:], axis, mode="fill")
+
+
+# --- flat positions -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("shape", [(), (7,), (4, 5), (3, 1, 4), (2, 3, 2, 2), (0, 3)])
+def test_flat_positions_of_every_layout(shape, layout):
+    rng = rng_for("flat", shape, layout)
+    for dtype in ("f8", "?", "S3", "object"):
+        a = LAYOUTS[layout](random_values(rng, np.dtype(dtype), shape))
+        size = max(1, a.size)
+        for mode in ("raise", "clip", "wrap", "drop", "fill"):
+            for count in (0, 2, size + 1):
+                index = rng.integers(-size, size, count)
+                index += (rng.random(count) < 0.2) * (size if mode != "raise" else 0)
+                where = rng.random(count) < 0.7
+                compare("gather", a, index, None, mode=mode)
+                compare("gather", a, index[None], None, mode=mode, where=where)
+                compare("gather_along_axis", a, index, None, mode=mode, where=where)
+
+
+def test_flat_positions_need_no_copy_of_the_array(tmp_path):
+    a = np.zeros((3, 5), order="F")
+    with pytest.raises(IndexError, match=r"index 15 .* size 15 \(position 1 of 2"):
+        ps.gather(a, [0, 15], axis=None)
+    plan = ps.Plan([0, 14], 15)
+    assert_same(
+        ps.gather(np.arange(15.0).reshape(3, 5).T, plan, axis=None),
+        np.array([0.0, 14.0]),
+    )
+    with open(tmp_path / "holes", "wb") as file:
+        file.truncate(1 << 36)  # more than the memory that there is
+    shape = (1 << 18, 1 << 18)
+    holes = np.memmap(tmp_path / "holes", np.uint8, "r", shape=shape, order="F")
+    assert_same(ps.gather(holes, [5, -1], axis=None), np.zeros(2, np.uint8))
