@@ -36,6 +36,9 @@ MATRIX = SimpleNamespace(
     format="csr", shape=(SIZE, SIZE), data=V, indices=IDS, indptr=OFFSETS
 )
 SQUARE = np.ones((SIZE, SIZE))
+CORNERS = np.arange(N + 1, dtype=np.int32)
+ENTRIES = IDS.astype(np.int32), CORNERS
+PRODUCT = ps.CSR((V, *ENTRIES), (N, N))
 
 
 class Row(NamedTuple):
@@ -215,7 +218,20 @@ PRODUCTS = (
     option("spmm", "transpose", partial(ps.spmm, MATRIX, A, transpose=True)),
     Row("sddmm", "", PRODUCT_US, partial(ps.sddmm, MATRIX, TABLE, TABLE)),
 )
-ROWS = (*DROP_INS, *UPDATES, *LOOKS, *SEGMENTS, *PRODUCTS)
+SPARSE = (
+    option("CSR", "", partial(ps.CSR, (V, *ENTRIES), (N, N))),
+    option("CSC", "", partial(ps.CSC, (V, *ENTRIES), (N, N))),
+    option("COO", "", partial(ps.COO, (V, (IDS, IDS)), (N, N))),
+    option("coo_to_csr", "", partial(ps.coo_to_csr, V, (IDS, IDS), (N, N))),
+    option("AssemblyPlan", "", partial(ps.AssemblyPlan, (IDS, IDS), (N, N))),
+    option(
+        "AssemblyPlan",
+        "again",
+        partial(ps.AssemblyPlan((IDS, IDS), (N, N)), V),
+    ),
+    option("spgemm", "", partial(ps.spgemm, PRODUCT, PRODUCT)),
+)
+ROWS = (*DROP_INS, *UPDATES, *LOOKS, *SEGMENTS, *PRODUCTS, *SPARSE)
 
 
 def nanoseconds(row, rounds):

@@ -42,6 +42,7 @@ from pyscatter.segment_entries import (
     segment_softmax,
 )
 from pyscatter.sparse import COO, CSC, CSR
+from pyscatter.spgemm import spgemm
 from pyscatter.spmm import sddmm, spmm
 from pyscatter.threads import (
     get_num_threads,
@@ -103,6 +104,7 @@ __all__ = [
     "segment_sum",
     "set_num_threads",
     "show_config",
+    "spgemm",
     "spmm",
     "subtract_at",
     "where",

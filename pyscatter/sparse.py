@@ -11,6 +11,7 @@ from pyscatter import _core, _sparse_docs
 from pyscatter._core import Container, make_container
 
 NARROW = np.iinfo(np.int32).max
+FORMATS = "csr", "csc", "coo"
 
 
 def _coordinates_of(x):
@@ -22,6 +23,11 @@ def _coordinates_of(x):
     index = np.int32 if max(x.size, *x.shape) <= NARROW else np.int64
     row, col = (place.astype(index) for place in places)
     return COO((_core.gather_at(x, places), (row, col)), x.shape)
+
+
+def _is_sparse(other):
+    """Has it one of the three formats?"""
+    return isinstance(other, Container) or getattr(other, "format", None) in FORMATS
 
 
 class Sparse(Container):
@@ -82,6 +88,12 @@ class Sparse(Container):
         ones = np.broadcast_to(np.True_, self.nnz)
         data = (ones if self.data is None else self.data).astype(dtype)
         return self._with_data(data)
+
+    def __matmul__(self, other):
+        """Return the product with another sparse matrix, as `spgemm` does."""
+        from pyscatter.spgemm import spgemm
+
+        return spgemm(self, other) if _is_sparse(other) else NotImplemented
 
     def __array__(self, dtype=None, copy=None):
         """Refuse to become an array unasked."""

@@ -180,6 +180,18 @@ typedef struct {
     const char *data; /* of the first entry; or NULL */
 } ps_dots;
 
+/* The terms of a sparse product (spgemm.tmpl.h): A's entries, whose columns name rows
+ * of B; B by rows; and for each column a sum and flags, which are zero between rows. */
+typedef struct {
+    const int64_t *a_col, *b_edge;
+    const int32_t *b_col;
+    const char *a, *b;
+    char *sum;
+    uint8_t *flag, *page, *book; /* of a column, of 64 of them, of 64 pages */
+    int64_t n_books;             /* a multiple of 8 */
+    int32_t *list;               /* room for all columns and 4 more */
+} ps_products;
+
 typedef struct {
     /* index.tmpl.h */
     int64_t (*scan[PS_NUM_INDEX_TYPES])(const char *index, int64_t n, int64_t stride,
@@ -249,6 +261,13 @@ typedef struct {
     void (*const (*segment_rows)[PS_NUM_DTYPES])(char *out, const char *values,
                                                  const ps_segments *segments);
     void (*const *scale)(char *values, const char *weights, int64_t n, int64_t width);
+    /* spgemm.tmpl.h */
+    void (*const *spgemm_add)(const ps_products *terms, int64_t first, int64_t last);
+    int64_t (*const *spgemm_take)(const ps_products *terms, int32_t *col, char *out);
+    int64_t (*const *spgemm_few)(const ps_products *terms, int64_t first, int64_t last,
+                                 int32_t *col, char *out);
+    void (*const *spgemm_list)(char *out, const int64_t *place, const char *a,
+                               const char *b, int64_t n);
     /* visit.tmpl.h */
     int64_t (*const (*find_checked)[PS_NUM_DTYPES])(bool is_wide, char *best,
                                                     int64_t *place, int64_t size,

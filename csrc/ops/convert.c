@@ -32,7 +32,8 @@ typedef struct {
 
 /* ---- numbers of entries ---- */
 
-/* The slice that entry `at` lies in: the last that begins no later. */
+/* The slice that entry `at` lies in: the last that begins no later, so that empty ones
+ * before it are passed over. */
 static int64_t
 slice_of(const converting *work, int64_t at)
 {
@@ -80,7 +81,8 @@ read_for_buckets(const void *context, bool of_keys, int64_t first, int64_t n,
     return read_numbers(work, of_keys == by_rows, first, n, number);
 }
 
-/* Edges are all that a compressed matrix says of one of its axes. */
+/* Edges are all that a compressed matrix says of one of its axes. Blocks overlap in one
+ * edge, by which a change between two of them shows. */
 static ps_status
 copy_edges(converting *work)
 {

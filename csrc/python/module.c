@@ -32,6 +32,7 @@
 #include "python/py_spmm.h"
 #include "python/py_where.h"
 #include "python/softmax.h"
+#include "python/spgemm.h"
 
 ps_state *
 ps_get_state(PyObject *module)
@@ -319,6 +320,8 @@ static PyMethodDef methods[] = {
         {"require_cast", require_cast, METH_VARARGS, NULL},
         {"elementary", ps_py_elementary, METH_VARARGS, NULL},
         {"check_matrix", ps_py_check_matrix, METH_O, NULL},
+        {"spgemm", ps_py_spgemm, METH_VARARGS, NULL},
+        {"spgemm_again", ps_py_spgemm_again, METH_VARARGS, NULL},
         {"convert", ps_py_convert, METH_VARARGS, NULL},
         {"format_of", ps_py_format_of, METH_O, NULL},
         {"assemble", ps_py_assemble, METH_VARARGS, NULL},

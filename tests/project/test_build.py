@@ -128,6 +128,7 @@ FAMILIES = {
     "where": "where where_set compress masked",
     "nonzero": "truth truth_words positions split",
     "spmm": "spmm_rows spmm_slices spmm_list spmm_finish sddmm",
+    "spgemm": "spgemm_add spgemm_take spgemm_few spgemm_list",
     "machinery": "cast copy swap",
 }
 OF_STEM = {stem: name for name, stems in FAMILIES.items() for stem in stems.split()}

@@ -47,3 +47,35 @@ def assemble(data, row, col):
     row, col, wide = np.broadcast_arrays(row, col, in_wide(data))
     found = zip(row.ravel().tolist(), col.ravel().tolist(), wide.ravel(), strict=True)
     return {k: data.dtype.type(v) for k, v in sums_of(found).items()}
+
+
+def times(a, b):
+    """Multiply two values of one dtype: bools by and, complex as (ac-bd, ad+bc)."""
+    if isinstance(a, np.bool_):
+        return a & b
+    with np.errstate(all="ignore"):
+        if isinstance(a, np.complexfloating):
+            re = a.real * b.real - a.imag * b.imag
+            im = a.real * b.imag + a.imag * b.real
+            return type(a)(complex(re, im))
+        return a * b
+
+
+def spgemm(a, b):
+    """Return {(row, column): sum} of the product of two matrices, and its dtype.
+
+    Terms are added to zero in a's storage order, then b's.
+    """
+    result = np.result_type(a.dtype, b.dtype)
+    is_half = result.itemsize == 2 and result.kind not in "iu"
+    wide = np.dtype(np.float32) if is_half else result
+    right = {}
+    for k, column, value in entries(b):
+        right.setdefault(k, []).append((column, wide.type(value)))
+    sums = {}
+    for row, k, value in entries(a):
+        for column, other in right.get(k, ()):
+            term = times(wide.type(value), other)
+            old = sums.get((row, column), wide.type(0))
+            sums[row, column] = plus(old, term)
+    return {k: result.type(v) for k, v in sorted(sums.items())}, result
