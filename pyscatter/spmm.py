@@ -82,10 +82,11 @@ document(
     conjugate=True)``, with respect to the data ``sddmm(A, G, X)``.
 
     *Cost*: one row of `X` is read for each entry. CSR, and COO in the order of its
-    rows, runs by rows on all threads. CSC and other COO run by parts of the columns or
-    ranges of the rows, for which each thread goes through all entries. Memory beyond
-    the result: for each row a number, a copy of what has another dtype or layout, and
-    for CSC and unordered COO with a beta an array like the result.
+    rows, runs by rows on all threads. CSC and other COO with rows of 256 bytes and more
+    are sorted by rows first where there are several threads, which takes a copy of the
+    entries; else CSC runs on one thread. Memory beyond that and the result: for each
+    row a number, a copy of what has another dtype or layout, and for CSC and unordered
+    COO with a beta an array like the result.
 
     See Also
     --------

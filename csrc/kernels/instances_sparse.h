@@ -8,6 +8,9 @@
 #include "kernels/stamps.h"
 
 #include "kernels/checked.h"
+#include "kernels/vectors.h"
+
+#include "kernels/dots.h"
 
 /* Cache lines of columns that registers hold: half of these, or more where there are
  * enough for the products beside them. */
@@ -40,14 +43,19 @@
     X(min_times, f32) X(min_times, f64) X(max_times, f32) X(max_times, f64)
 FOR_EACH_ROWS(ROWS_INSTANCE)
 
-#define SLICES_OF(dtype, is_wide, is_column) \
-    spmm_slices_##dtype(PS_add_times, is_wide, is_column, m, out, edge, n)
+#define SLICES_OF(dtype, is_column)                                                     \
+    m->is_wide ? spmm_slices_##dtype(PS_add_times, true, is_column, m, out, edge, n)    \
+               : spmm_slices_##dtype(PS_add_times, false, is_column, m, out, edge, n)
+/* The loop over single columns is called, or it would share registers with the other. */
 #define SLICES_INSTANCE(dtype)                                                          \
+    OF_UNIT __attribute__((noinline)) int64_t NAME(spmm_slices, column, dtype)(         \
+            const ps_sparse_rows *m, char *out, const int64_t *edge, int64_t n)         \
+    { return SLICES_OF(dtype, true); }                                                  \
     OF_UNIT int64_t NAME(spmm_slices, add_times, dtype)(const ps_sparse_rows *m, char *out, \
                                                         const int64_t *edge, int64_t n) \
-    { if (m->width == 1) { return m->is_wide ? SLICES_OF(dtype, true, true)             \
-                                             : SLICES_OF(dtype, false, true); }         \
-      return m->is_wide ? SLICES_OF(dtype, true, false) : SLICES_OF(dtype, false, false); }
+    { const bool is_plain = m->data_step == sizeof(dtype) && m->out_step == sizeof(dtype);  \
+      return m->width == 1 && is_plain ? NAME(spmm_slices, column, dtype)(m, out, edge, n)  \
+                                       : (SLICES_OF(dtype, false)); }
 #define FOR_EACH_SLICES(X) X(f32) X(f64) X(c64) X(c128)
 FOR_EACH_SLICES(SLICES_INSTANCE)
 

@@ -14,37 +14,78 @@
 
 #if !KIND_IS(LONG) && !KIND_IS(TIME) && !KIND_IS(PAIR)
 
-/* One inner product. What is missing of the last sixteen products leaves its lanes
- * alone: they never hold -0, so adding +0 would change nothing. */
+#if KIND_IS(FLOAT)
+
+typedef VECTOR OF_TYPE(dot_lanes)[DOT_LANES * sizeof(T) / VECTOR_BYTES];
+
+/* lane[k] += x[k] * y[k], for sixteen k. */
+TEMPLATE_INLINE void
+OF_TYPE(sddmm_step)(VECTOR *lane, const T *x, const T *y)
+{
+    const VECTOR *const x_lane = (const VECTOR *)x, *const y_lane = (const VECTOR *)y;
+    for (size_t v = 0; v < sizeof(OF_TYPE(dot_lanes)) / VECTOR_BYTES; v++) {
+        lane[v] += x_lane[v] * y_lane[v];
+    }
+}
+
+/* The upper half of the lanes joins the lower until one is left. */
+TEMPLATE_INLINE T
+OF_TYPE(sddmm_total)(VECTOR *lane)
+{
+    for (size_t n = sizeof(OF_TYPE(dot_lanes)) / VECTOR_BYTES / 2; n > 0; n /= 2) {
+        for (size_t v = 0; v < n; v++) {
+            lane[v] += lane[v + n];
+        }
+    }
+    return OF_TYPE(total)(lane[0]);
+}
+
+#else
+
+typedef T OF_TYPE(dot_lanes)[DOT_LANES];
+
+TEMPLATE_INLINE void
+OF_TYPE(sddmm_step)(T *restrict lane, const T *restrict x, const T *restrict y)
+{
+    for (int k = 0; k < DOT_LANES; k++) {
+        const T product = OF_TYPE(combine)(PS_mul, x[k], y[k]);
+        lane[k] = OF_TYPE(combine)(PS_add, lane[k], product);
+    }
+}
+
+TEMPLATE_INLINE T
+OF_TYPE(sddmm_total)(T *lane)
+{
+    for (int n = DOT_LANES / 2; n > 0; n /= 2) {
+        for (int k = 0; k < n; k++) {
+            lane[k] = OF_TYPE(combine)(PS_add, lane[k], lane[k + n]);
+        }
+    }
+    return lane[0];
+}
+
+#endif
+
+/* One inner product. What is missing of the last sixteen products is taken as 0 times
+ * 0: lanes never hold -0, so adding +0 changes nothing, and they stay in registers. */
 TEMPLATE_INLINE T
 OF_TYPE(sddmm_dot)(const T *restrict x, const T *restrict y, int64_t width)
 {
-    enum {
-        LANES_OF_DOT = 16
-    };
-    T lane[LANES_OF_DOT];
+    OF_TYPE(dot_lanes) lane;
     memset(lane, 0, sizeof(lane));
     int64_t j = 0;
-    for (; width - j >= LANES_OF_DOT; j += LANES_OF_DOT) {
-        for (int k = 0; k < LANES_OF_DOT; k++) {
-            lane[k] = OF_TYPE(combine)(PS_add, lane[k],
-                                       OF_TYPE(combine)(PS_mul, x[j + k], y[j + k]));
-        }
+    for (; width - j >= DOT_LANES; j += DOT_LANES) {
+        OF_TYPE(sddmm_step)(lane, x + j, y + j);
     }
-    for (int k = 0; j + k < width; k++) {
-        lane[k] = OF_TYPE(combine)(PS_add, lane[k],
-                                   OF_TYPE(combine)(PS_mul, x[j + k], y[j + k]));
+    if (j < width) {
+        T x_rest[DOT_LANES], y_rest[DOT_LANES];
+        memset(x_rest, 0, sizeof(x_rest));
+        memset(y_rest, 0, sizeof(y_rest));
+        memcpy(x_rest, x + j, (size_t)(width - j) * sizeof(T));
+        memcpy(y_rest, y + j, (size_t)(width - j) * sizeof(T));
+        OF_TYPE(sddmm_step)(lane, x_rest, y_rest);
     }
-    for (int k = 0; k < 8; k++) {
-        lane[k] = OF_TYPE(combine)(PS_add, lane[k], lane[k + 8]);
-    }
-    for (int k = 0; k < 4; k++) {
-        lane[k] = OF_TYPE(combine)(PS_add, lane[k], lane[k + 4]);
-    }
-    for (int k = 0; k < 2; k++) {
-        lane[k] = OF_TYPE(combine)(PS_add, lane[k], lane[k + 2]);
-    }
-    return OF_TYPE(combine)(PS_add, lane[0], lane[1]);
+    return OF_TYPE(sddmm_total)(lane);
 }
 
 /* n entries; rows of y come in no order and are asked for ahead of time. */

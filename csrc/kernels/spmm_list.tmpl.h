@@ -53,7 +53,8 @@ OF_TYPE(spmm_entry)(const enum ps_product op, T *restrict at, T a, const T *rest
     }
 }
 
-/* CSC: entries [edge[i], edge[i + 1]) belong to row i of x, and meet the rows of out
+/* is_column: one column, whose numbers lie side by side as those of data do.
+ * CSC: entries [edge[i], edge[i + 1]) belong to row i of x, and meet the rows of out
  * that they name, which hold what sums begin with. Row numbers are checked as they are
  * read. Returns -1, or the first entry out of bounds, by when out holds anything. */
 TEMPLATE_INLINE int64_t
@@ -65,7 +66,9 @@ OF_TYPE(spmm_slices)(const enum ps_product op, const bool is_wide, const bool is
         AHEAD = 16
     };
     const char *const row_of = m->index, *const data = m->data;
-    const int64_t data_step = m->data_step, out_step = m->out_step, x_step = m->x_step;
+    const int64_t data_step = is_column ? (int64_t)sizeof(T) : m->data_step;
+    const int64_t out_step = is_column ? (int64_t)sizeof(T) : m->out_step;
+    const int64_t x_step = m->x_step;
     const int64_t width = m->width, asked = m->asked;
     const int64_t asked_until = asked > 0 ? m->nnz - AHEAD : 0;
     const uint64_t size = (uint64_t)m->size;

@@ -115,11 +115,12 @@ ps_read_edges(const ps_matrix *matrix, int64_t first, int64_t n, int64_t *edge)
             edge[i] = value;
         }
     }
-    int64_t n_bad = (edge[0] < 0) + (edge[n] > matrix->nnz);
+    /* A sign bit anywhere is a fault; without one, differences do not overflow. */
+    int64_t signs = edge[n] | (matrix->nnz - edge[n]);
     for (int64_t i = 0; i < n; i++) {
-        n_bad += edge[i + 1] < edge[i];
+        signs |= edge[i] | (edge[i + 1] - edge[i]);
     }
-    return n_bad == 0 ? PS_SUCCESS : fault_of_edges(matrix, first, n, edge);
+    return signs >= 0 ? PS_SUCCESS : fault_of_edges(matrix, first, n, edge);
 }
 
 /* The kernel says how many are bad; only then are they searched. The value that is told

@@ -15,9 +15,8 @@ typedef struct {
     ps_row_finish finish;
     bool finishes;
     int64_t itemsize;
-    int64_t parts;      /* of each batch */
-    bool parts_columns; /* by list: parts are of columns, not of rows */
-    char *sums;         /* with a beta: of each chunk, or of all of out; else NULL */
+    int64_t parts; /* of each batch */
+    char *sums;    /* with a beta: of each chunk, or of all of out; else NULL */
     int64_t sum_bytes;
     int64_t *count; /* by list: of each row, as offsets; NULL: not wanted */
 } ps_spmm_job;
@@ -56,6 +55,25 @@ ps_spmm_fill(char *to, const void *element, int64_t itemsize, int64_t n)
         memcpy(to + done, to, (size_t)ps_min(done, nbytes - done));
     }
 }
+
+/* Rows that begin anew, of which `step` bytes lie from one to the next. */
+static inline void
+ps_spmm_fill_rows(const ps_spmm_job *work, char *rows, int64_t step, int64_t width,
+                  int64_t n)
+{
+    const int64_t row_bytes = width * work->itemsize;
+    const bool is_whole = step == row_bytes;
+    for (int64_t r = 0; r < (is_whole ? 1 : n); r++) {
+        ps_spmm_fill(rows + r * step, work->call->start, work->itemsize,
+                     is_whole ? n * width : width);
+    }
+}
+
+/* CSR, and what has been made to look like it. */
+ps_status ps_spmm_by_rows(ps_spmm_job *work);
+
+/* CSC and COO, sorted by rows first. */
+ps_status ps_spmm_by_turning(ps_spmm_job *work);
 
 /* Entries as they are stored meet in memory: CSC, COO in any order. */
 ps_status ps_spmm_by_list(ps_spmm_job *work);

@@ -1,13 +1,12 @@
 /* The spmm op by list: entries meet rows of out in memory, in the order in which they
  * are stored.
  *
- * What a chunk makes is an area of out. One thread makes all of it; CSC with a kernel
- * of its own goes straight from the caller's row numbers. Several threads part the
- * columns where a row has enough lines for that, since each then does nothing twice but
- * read the structure; else each owns a range of rows, goes through all entries, block
- * by block in scratch, and keeps its own. No two areas
- * share an element, and each meets its entries in order:
- * that is why threads leave no trace in the bits.
+ * CSC with a kernel of its own goes straight from the caller's row numbers, on one
+ * thread for each batch: rows that are wide enough for more are sorted first
+ * (spmm_turn.c). For other types and COO each thread owns a range of rows, goes through
+ * all entries, block by block in scratch, and keeps its own. No two chunks share an
+ * element, and each meets its entries in order: that is why threads leave no trace in
+ * the bits.
  */
 #include <stddef.h>
 
@@ -18,50 +17,30 @@ enum {
     /* Entries of a list, and slices whose offsets are copied at a time: a few KiB,
      * which stay in the first cache. */
     ENTRIES = 512,
-    SLICES = 256,
-    /* Bytes of a part of columns at least: two lines, which are fetched together. */
-    COLUMN_BYTES = 128,
-    /* Parts of columns for each thread. More would read the structure more often than
-     * they save in waiting. */
-    PARTS = 2
+    SLICES = 256
 };
 
-/* What a chunk makes, and from what: rows [rows[0], rows[1]) and columns of one batch.
- */
+/* What a chunk makes, and from what: rows [rows[0], rows[1]) of one batch. */
 typedef struct {
-    int64_t rows[2], batch;
-    ps_sparse_rows entries; /* of these columns of x */
-    char *out, *sum;        /* of row 0 in these columns; the same without a beta */
+    int64_t rows[2];
+    ps_sparse_rows entries; /* of this batch's x */
+    char *out, *sum;        /* of row 0; the same without a beta */
 } area;
 
-/* Parts of columns begin at whole lines, or two threads would write to one. */
+/* Rows are shared out evenly, since a list says nothing of how many entries each has.
+ */
 static area
 area_of(const ps_spmm_job *work, int64_t chunk)
 {
     const ps_spmm_call *const call = work->call;
     const int64_t batch = chunk / work->parts, part = chunk % work->parts;
-    const int64_t n = work->a.n_rows, width = call->width;
-    const int64_t unit = work->parts_columns ? COLUMN_BYTES / work->itemsize : 1;
-    const int64_t whole = ps_ceil_div(work->parts_columns ? width : n, unit);
-    const int64_t share = ps_ceil_div(whole, work->parts) * unit;
-    const int64_t low = share * part, high = share * (part + 1);
-    area made = {.rows = {0, n}, .batch = batch, .entries = work->rows};
-    int64_t shift = 0;
-    if (work->parts_columns) {
-        shift = ps_min(low, width) * work->itemsize;
-        made.entries.width = ps_min(high, width) - ps_min(low, width);
-        made.entries.asked =
-                ps_min(work->rows.asked, made.entries.width * work->itemsize);
-    }
-    else {
-        made.rows[0] = ps_min(low, n);
-        made.rows[1] = ps_min(high, n);
-    }
-    made.entries.x = call->x + batch * call->x_batch_step + shift;
-    made.out = call->out + batch * call->out_batch_step + shift;
-    made.sum = work->sums == NULL
-                       ? made.out
-                       : work->sums + batch * n * work->rows.out_step + shift;
+    const int64_t n = work->a.n_rows, share = ps_ceil_div(n, work->parts);
+    area made = {.rows = {ps_min(share * part, n), ps_min(share * (part + 1), n)},
+                 .entries = work->rows,
+                 .out = call->out + batch * call->out_batch_step};
+    made.entries.x = call->x + batch * call->x_batch_step;
+    made.sum = work->sums == NULL ? made.out
+                                  : work->sums + batch * n * work->rows.out_step;
     return made;
 }
 
@@ -157,7 +136,7 @@ run_slices(const ps_spmm_job *work, const area *made)
         n = ps_min(SLICES, n_slices - first);
         bad = ps_read_edges(&work->a, first, n, edge).code == PS_OK ? -1 : 0;
         for (int64_t i = 0, next; i < n && bad < 0; i = next) {
-            next = i + 1;
+            next = edge[n] - edge[i] <= most ? n : i + 1;
             while (next < n && edge[next + 1] - edge[i] <= most) {
                 next++;
             }
@@ -177,13 +156,13 @@ run_slices(const ps_spmm_job *work, const area *made)
     return bad < 0;
 }
 
-/* Rows of the area are finished where they lie; with a beta they join out. */
+/* Rows of the area are finished where they lie, a block at a time for the signals; with
+ * a beta they join out. */
 static void
 finish_area(const ps_spmm_job *work, const area *made)
 {
     const int64_t step = work->rows.out_step;
     ps_row_finish finish = work->finish;
-    finish.width = made->entries.width;
     finish.sum_step = step;
     for (int64_t r = made->rows[0], n; r < made->rows[1]; r += n) {
         n = ps_min(SLICES, made->rows[1] - r);
@@ -205,26 +184,23 @@ has_slices(const ps_spmm_job *work)
            work->kernels->spmm_slices[work->call->type] != NULL;
 }
 
-/* Sums begin in memory that nobody has written to yet: the area is filled first. An
- * owner's rows are a part of all, and then lists say which entries are its. */
+/* Sums begin in memory that nobody has written to yet: the area is filled first. */
 static void
 run_area(void *context, int64_t chunk)
 {
     const ps_spmm_job *const work = context;
     const area made = area_of(work, chunk);
     const int64_t width = made.entries.width;
-    const bool is_all = made.rows[1] - made.rows[0] == work->a.n_rows;
     int64_t unheard = 0;
-    for (int64_t r = made.rows[0]; r < made.rows[1] && width > 0; r++) {
-        ps_spmm_fill(made.sum + r * work->rows.out_step, work->call->start,
-                     work->itemsize, width);
-        if (ps_run_stops_after(work->run, &unheard, width * work->itemsize)) {
+    for (int64_t r = made.rows[0], n; r < made.rows[1]; r += n) {
+        n = ps_min(SLICES, made.rows[1] - r);
+        ps_spmm_fill_rows(work, made.sum + r * work->rows.out_step, work->rows.out_step,
+                          width, n);
+        if (ps_run_stops_after(work->run, &unheard, n * width * work->itemsize)) {
             return;
         }
     }
-    if (width > 0 &&
-        (has_slices(work) && is_all ? run_slices(work, &made)
-                                    : run_entries(work, &made)) &&
+    if ((has_slices(work) ? run_slices(work, &made) : run_entries(work, &made)) &&
         work->finishes) {
         finish_area(work, &made);
     }
@@ -253,26 +229,6 @@ count_rows(const ps_spmm_job *work)
     return PS_SUCCESS;
 }
 
-/* How many areas a batch falls into, and along which axis. A single column of a CSC
- * stays with one thread: going through the entries is all the work there is. */
-static void
-choose_parts(ps_spmm_job *work)
-{
-    const int64_t threads = work->run->threads / work->call->batch;
-    const int64_t row_bytes = work->call->width * work->itemsize;
-    const int64_t columns = ps_min(row_bytes / COLUMN_BYTES, threads * PARTS);
-    work->parts = 1;
-    work->parts_columns = has_slices(work);
-    if (threads > 1 && work->parts_columns && columns > 1) {
-        work->parts = columns;
-    }
-    else if (threads > 1 && work->a.nnz > ENTRIES &&
-             !(work->parts_columns && work->call->width == 1)) {
-        work->parts_columns = false;
-        work->parts = ps_min(threads, work->a.n_rows);
-    }
-}
-
 /* All memory is taken before the first area is begun. With a beta, sums are made beside
  * out, since alpha multiplies what is finished. */
 ps_status
@@ -282,7 +238,8 @@ ps_spmm_by_list(ps_spmm_job *work)
     const int64_t batch = call->batch, n = work->a.n_rows;
     const int64_t count_bytes = work->finishes ? 8 * (n + 1) : 0;
     int64_t chunks, row_bytes = call->width * work->itemsize, sum_bytes = 0;
-    choose_parts(work);
+    const int64_t owners = ps_min(work->run->threads / batch, n);
+    work->parts = has_slices(work) || work->a.nnz <= ENTRIES ? 1 : ps_max(owners, 1);
     work->rows.asked = ps_spmm_asked(n, call->width, work->itemsize);
     if (has_slices(work)) {
         work->rows.index = work->a.row.data;
