@@ -30,11 +30,8 @@ def pagerank(matrix, is_dangling):
     """Return the rank of each node and the number of steps."""
     rank = np.full(NODES, 1 / NODES)
     for step in range(1, 200):
-        arriving = ps.segment_reduce(
-            rank, offsets=matrix.indptr, gather=matrix.indices, weights=matrix.data
-        )
         lost = rank[is_dangling].sum()  # goes to everybody
-        new = (1 - DAMPING + DAMPING * lost) / NODES + DAMPING * arriving
+        new = (1 - DAMPING + DAMPING * lost) / NODES + DAMPING * (matrix @ rank)
         if np.abs(new - rank).sum() < 1e-12:
             return new, step
         rank = new

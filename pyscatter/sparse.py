@@ -90,10 +90,15 @@ class Sparse(Container):
         return self._with_data(data)
 
     def __matmul__(self, other):
-        """Return the product with another sparse matrix, as `spgemm` does."""
-        from pyscatter.spgemm import spgemm
+        """Return the product: `spgemm` of two sparse matrices, else `spmm`."""
+        if not _is_sparse(other):
+            return _core.spmm(self, other)
+        matrix, _ = _core.spgemm(CSR, self, other)
+        return matrix
 
-        return spgemm(self, other) if _is_sparse(other) else NotImplemented
+    def __rmatmul__(self, other):
+        """Return the product of a dense array and the matrix."""
+        return _core.spmm(other, self)
 
     def __array__(self, dtype=None, copy=None):
         """Refuse to become an array unasked."""

@@ -255,8 +255,22 @@ def test_the_operator():
     check(a, b, a @ b)
     with pytest.raises(ValueError, match="the columns of A must be as many"):
         b @ a
-    with pytest.raises(TypeError):
-        a @ "b"
+    for wrong in ("b", None, 3):
+        with pytest.raises((TypeError, ValueError)):
+            a @ wrong
+        with pytest.raises((TypeError, ValueError)):
+            wrong @ a
+
+
+def test_the_operator_with_dense_arrays():
+    rng = np.random.default_rng(16)
+    for form in FORMS:
+        a = random_matrix(rng, form, (4, 5), 9)
+        for x in (rng.random(5), rng.random((5, 3)), rng.random((2, 5, 3))):
+            assert (a @ x).tobytes() == ps.spmm(a, x).tobytes()
+        for x in (rng.random(4), rng.random((3, 4))):
+            assert (x @ a).tobytes() == ps.spmm(x, a).tobytes()
+        assert (a @ [1, 2, 3, 4, 5]).shape == (4,)
 
 
 # --- what is refused ------------------------------------------------------------------
