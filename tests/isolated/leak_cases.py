@@ -5,12 +5,14 @@ is preloaded, blocks and mappings of the C library.
 """
 
 import sys
+from itertools import chain
 
 import numpy as np
 
 from tests.isolated.harness import case, run_group
 from tests.isolated.operations import failures, successes
 from tests.isolated.shim import Shim, settle
+from tests.isolated.sparse_operations import sparse, sparse_failures
 
 WARM_UP, REPEATS, ROUNDS = 60, 1000, 8
 SLACK = 40  # of a thousand calls: free lists and caches of the interpreter breathe
@@ -101,6 +103,7 @@ GROUPS = {
     "successes": lambda: repeated(successes(40)),
     "work memory": lambda: repeated(successes(1200)),
     "failures": lambda: repeated(failures()),
+    "sparse": lambda: repeated(chain(sparse(40), sparse_failures(40))),
 }
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from tests.isolated.operations import (
     operation,
 )
 from tests.isolated.shim import MANY, Shim, attempt, in_child, settle, spare_references
+from tests.isolated.sparse_operations import sparse
 
 REPEATS, ROUNDS = 12, 8
 SLACK = 8  # fewer blocks than one a call: free lists of the interpreter breathe
@@ -272,6 +273,8 @@ GROUPS = {
     "small masks": lambda: swept(mask_successes(40)),
     "medium masks": lambda: swept(mask_successes(3000)),
     "large masks": masks_with_threads,
+    "sparse": lambda: swept(sparse(40)),
+    "medium sparse": lambda: swept(sparse(3000)),
     "gathers": lambda: swept(gathers(150_000)),
     "algorithms": with_algorithms,
     "pool start": pools,
