@@ -11,10 +11,11 @@
  * what scatters are.
  *
  * To unify, a table says where a column was seen last. What it says of earlier rows
- * lies before the row's first place, so it is never cleared: a row of 18 contributions
- * to 7 columns takes 40 ns. The table has a place for each column where there are not
- * too many, and is a hash table otherwise. Columns are ranked by counting smaller ones,
- * eight at a time: 12 ns for 7 columns, where an insertion sort takes 30.
+ * lies before the row's first place, so it is never cleared: with ranks 3 ns a
+ * contribution, of 18 to a row of 7 columns. The table has a place for each column
+ * where there are not too many, and is a hash table otherwise. Columns are ranked by
+ * counting smaller ones, eight at a time in vectors, which no order of columns makes
+ * slower.
  */
 #include "ops/assemble.h"
 

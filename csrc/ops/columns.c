@@ -144,8 +144,8 @@ gather_by_hash(const ps_product *product, int64_t row, const ps_column_table *ta
     return end - base;
 }
 
-/* n columns at `base` of `room` in ascending order, by bytes of their numbers: 5 to 10
- * ns a column. They differ, so that nothing has to be stable. */
+/* n columns at `base` of `room` in ascending order, by bytes of their numbers. They
+ * differ, so that nothing has to be stable. */
 static ps_status
 sort_columns(const ps_product *product, void *room, int64_t base, int64_t n,
              ps_keyed *pairs, ps_run *run)
