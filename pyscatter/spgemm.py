@@ -76,8 +76,8 @@ def spgemm(A, B, *, plan=False):
 
     *Cost*: two passes over all terms, sizes and then values: 5 to 17 ns a term together
     on one core of Zen 3, the more the emptier the rows are; a plan's call makes the
-    second one alone. Work memory beside the factors by rows is 4 bytes for each entry of the
-    result and 4 for each column; it does not depend on the inner size.
+    second one alone. Work memory beside the factors by rows is 8 bytes for each row of
+    the result and some 10 for each column; it does not depend on the inner size.
 
     See Also
     --------
