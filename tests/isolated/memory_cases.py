@@ -27,6 +27,7 @@ from tests.isolated.operations import (
 )
 from tests.isolated.shim import MANY, Shim, attempt, in_child, settle, spare_references
 from tests.isolated.sparse_operations import sparse
+from tests.matrices import FORMATS, matrix_of
 
 REPEATS, ROUNDS = 12, 8
 SLACK = 8  # fewer blocks than one a call: free lists of the interpreter breathe
@@ -113,9 +114,8 @@ def sweep(operation, span):
         inside, everywhere = trial.refuse(granted)
         if not everywhere:
             return
-        # The interpreter itself loses a block in some of its own refusals, and of all
-        # functions apply_where alone is Python's.
-        if inside and span == 1 and operation.function is not ps.apply_where:
+        # The interpreter itself loses a block in some of its own refusals.
+        if inside and span == 1 and operation.function not in IN_PYTHON:
             trial.keep(granted)
 
 
@@ -181,6 +181,40 @@ def masks_with_threads():
     """Large masks, alone and with helpers."""
     for threads in (1, 2):
         for item in swept(large_masks(500_000)):
+            call = partial(forced, None, threads, item.call)
+            yield case(f"{item.name} {threads}", "ok", call, *item.args)
+
+
+def mixed_product(A, X, out):
+    """A product whose types Python code settles."""
+    return ps.spmm(A, X, op="mean", beta=2, out=out)
+
+
+def products(number):
+    """Products with sparse matrices in every way that they can go."""
+    size = 500
+    row, col = (mixed_index(number, size) % size for _ in "rc")
+    X = numbers(size, 40)
+    for format in FORMATS:
+        A = matrix_of(format, row, col[::-1], numbers(number), (size, size))
+        yield operation(f"spmm {format}", ps.spmm, A, X)
+        yield operation(f"spmm {format} left", ps.spmm, X.T, A)
+        yield operation(f"spmm {format} max", ps.spmm, A, X, semiring="max_plus")
+        for width in (1, 40):
+            out, x = numbers(size, width), X[:, :width].copy()
+            name = f"spmm {format} {width} mixed"
+            yield operation(name, mixed_product, A, x, out, target=out)
+        out, call = numbers(number), (f"sddmm {format}", ps.sddmm, A, X, X)
+        yield operation(*call, values="scale", out=out, target=out)
+
+
+IN_PYTHON = (ps.apply_where, mixed_product)
+
+
+def products_with_threads():
+    """Products large enough to be split, alone and with helpers."""
+    for threads in (1, 2):
+        for item in swept(products(20_000)):
             call = partial(forced, None, threads, item.call)
             yield case(f"{item.name} {threads}", "ok", call, *item.args)
 
@@ -275,6 +309,7 @@ GROUPS = {
     "large masks": masks_with_threads,
     "sparse": lambda: swept(sparse(40)),
     "medium sparse": lambda: swept(sparse(3000)),
+    "products": products_with_threads,
     "gathers": lambda: swept(gathers(150_000)),
     "algorithms": with_algorithms,
     "pool start": pools,
