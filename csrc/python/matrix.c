@@ -203,38 +203,42 @@ take_container(const ps_container *container, ps_sparse *sparse)
 }
 
 int
-ps_take_sparse(ps_state *state, PyObject *object, const char *name, ps_sparse *sparse)
+ps_take_parts(ps_state *state, PyObject *object, const char *name,
+              enum ps_format format, ps_sparse *sparse)
 {
     const ps_container *const container = ps_container_of(state, object);
     if (container != NULL) {
         return take_container(container, sparse);
     }
-    *sparse = (ps_sparse){0};
-    const int is_sparse = ps_is_sparse(state, object, &sparse->format);
-    if (is_sparse <= 0) {
-        if (is_sparse == 0) {
-            PyErr_Format(PyExc_TypeError,
-                         "'%s' must be a sparse matrix in CSR, CSC or COO format, got "
-                         "%.200s",
-                         name, Py_TYPE(object)->tp_name);
-        }
-        return -1;
-    }
-    const bool is_coo = sparse->format == PS_COO;
+    const bool is_coo = format == PS_COO;
+    *sparse = (ps_sparse){.format = format};
     if (take_shape(state, object, name, sparse) < 0 ||
         take_data(state, object, sparse) < 0) {
         return -1;
     }
-    sparse->first =
-            take_numbers(state, object, is_coo ? PS_NAME_row : PS_NAME_indptr,
-                         first_name(sparse->format), &sparse->first_is_unsigned);
+    sparse->first = take_numbers(state, object, is_coo ? PS_NAME_row : PS_NAME_indptr,
+                                 first_name(format), &sparse->first_is_unsigned);
     if (sparse->first == NULL) {
         return -1;
     }
-    sparse->second =
-            take_numbers(state, object, is_coo ? PS_NAME_col : PS_NAME_indices,
-                         second_name(sparse->format), &sparse->second_is_unsigned);
+    sparse->second = take_numbers(state, object, is_coo ? PS_NAME_col : PS_NAME_indices,
+                                  second_name(format), &sparse->second_is_unsigned);
     return sparse->second != NULL ? 0 : -1;
+}
+
+int
+ps_take_sparse(ps_state *state, PyObject *object, const char *name, ps_sparse *sparse)
+{
+    enum ps_format format = PS_CSR;
+    *sparse = (ps_sparse){0};
+    const int is_sparse = ps_is_sparse(state, object, &format);
+    if (is_sparse == 0) {
+        PyErr_Format(PyExc_TypeError,
+                     "'%s' must be a sparse matrix in CSR, CSC or COO format, got "
+                     "%.200s",
+                     name, Py_TYPE(object)->tp_name);
+    }
+    return is_sparse > 0 ? ps_take_parts(state, object, name, format, sparse) : -1;
 }
 
 /* The numbers of an array as they lie now: Python code that has run since they were

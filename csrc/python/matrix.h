@@ -28,6 +28,11 @@ int ps_is_sparse(ps_state *state, PyObject *object, enum ps_format *format);
 int ps_take_sparse(ps_state *state, PyObject *object, const char *name,
                    ps_sparse *sparse);
 
+/* The same of an object of which ps_is_sparse has said that it is one, and its format.
+ */
+int ps_take_parts(ps_state *state, PyObject *object, const char *name,
+                  enum ps_format format, ps_sparse *sparse);
+
 /* The matrix as it is now, lengths checked against each other and the shape; numbers
  * are not looked at. To be called after the last Python code of a call and before the
  * op. 0, or -1 with an exception. */

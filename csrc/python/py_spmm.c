@@ -160,9 +160,9 @@ take_operands(product *work)
 {
     ps_state *const state = work->state;
     PyObject *const *const slot = work->slot;
-    enum ps_format unused;
-    const int a_is = ps_is_sparse(state, slot[SLOT_A], &unused);
-    const int x_is = a_is < 0 ? -1 : ps_is_sparse(state, slot[SLOT_X], &unused);
+    enum ps_format format = PS_CSR;
+    const int a_is = ps_is_sparse(state, slot[SLOT_A], &format);
+    const int x_is = a_is < 0 ? -1 : ps_is_sparse(state, slot[SLOT_X], &format);
     if (x_is < 0) {
         return -1;
     }
@@ -173,7 +173,7 @@ take_operands(product *work)
         return -1;
     }
     work->is_left = x_is;
-    if (ps_take_sparse(state, slot[x_is], x_is ? "X" : "A", &work->a) < 0) {
+    if (ps_take_parts(state, slot[x_is], x_is ? "X" : "A", format, &work->a) < 0) {
         return -1;
     }
     work->x = ps_take_dense(state, slot[!x_is], x_is ? "A" : "X");
