@@ -140,6 +140,9 @@ ps_finish_sums(ps_reduce *work, bool is_centre)
     }
     const bool fills = !is_centre && take_fill(work);
     const bool casts = types->sum_type != types->result_type && !is_centre && !finds;
+    if (!divides && !fills && !casts) {
+        return 0;
+    }
     const bool by_numpy = casts && !ps_can_convert(types->sum_type, types->result_type);
     const bool spreads = work->reduction->spreads && !is_centre;
     ps_finish_call call = {.type = finds ? types->result_type : types->sum_type,

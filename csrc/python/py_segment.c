@@ -3,7 +3,8 @@
  * A call becomes a layout (which axes of the values are batches, entries, rows), an
  * addressing (ids, whose fold is a scatter into fresh memory, or runs, whose fold is
  * the segment op), types, and one finishing pass: means, empty segments, casts. The
- * steps are in segment_arguments.c, segment_layout.c and segment_simplify.c.
+ * steps are in segment_arguments.c, segment_types.c, segment_layout.c and
+ * segment_simplify.c.
  */
 #include "python/py_segment.h"
 

@@ -115,11 +115,14 @@ static int
 place_axis(ps_reduce *reduce, int n_axes)
 {
     reduce->axis = ps_check_axis(reduce->state, reduce->axis, n_axes);
-    if (reduce->axis >= 0 && reduce->axis < reduce->batch_dims) {
+    if (reduce->axis >= reduce->batch_dims) {
+        return 0;
+    }
+    if (reduce->axis >= 0) {
         PyErr_Format(PyExc_ValueError, "axis %d is one of the %d batch axes",
                      reduce->axis, reduce->batch_dims);
     }
-    return PyErr_Occurred() ? -1 : 0;
+    return -1;
 }
 
 /* Do gather= and the ids beside it fit each other? */
