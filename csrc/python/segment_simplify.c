@@ -224,35 +224,39 @@ weigh_values(ps_reduce *reduce)
     return 0;
 }
 
-/* What folds do not know is brought to what they do: rows that are listed are gathered
- * where elements are chosen among them, and entries lie along one axis then. */
+/* Has gather= to be made rows of? Where elements are chosen among these, or are met by
+ * what stands beside all of them. */
+static bool
+needs_rows(const ps_reduce *reduce, bool weighs)
+{
+    const enum ps_folded of = reduce->reduction->of;
+    const bool by_runs = reduce->ids == NULL;
+    const bool measures_pairs =
+            reduce->reduction->spreads &&
+            ps_dtype_kind[reduce->types.sum_type] == PS_KIND_COMPLEX;
+    return reduce->skips_missing || weighs ||
+           (reduce->is_fine && (!by_runs || reduce->compensated || of == PS_FOLD_ENDS ||
+                                measures_pairs)) ||
+           (reduce->mask != NULL && by_runs && of == PS_FOLD_POWERS);
+}
+
+/* Nothing of this is asked of most calls. */
 int
 ps_simplify_segments(ps_segment_work *work)
 {
     ps_reduce *const reduce = &work->reduce;
-    const enum ps_folded of = reduce->reduction->of;
     const bool chooses = reduce->is_fine || reduce->skips_missing;
     const bool weighs = reduce->weights != NULL &&
                         (ps_kernels()->scale[reduce->types.sum_type] == NULL ||
                          reduce->compensated);
-    const bool by_ids = reduce->ids != NULL;
-    const bool measures_pairs =
-            reduce->reduction->spreads &&
-            ps_dtype_kind[reduce->types.sum_type] == PS_KIND_COMPLEX;
-    if (reduce->gather != NULL &&
-        (reduce->skips_missing || weighs ||
-         (reduce->is_fine &&
-          (by_ids || reduce->compensated || of == PS_FOLD_ENDS || measures_pairs)) ||
-         (reduce->mask != NULL && !by_ids && of == PS_FOLD_POWERS)) &&
-        gather_rows(reduce) < 0) {
-        return -1;
-    }
-    if ((chooses && reduce->n_own != 1 && merge_entries(reduce) < 0) ||
+    if ((reduce->gather != NULL && needs_rows(reduce, weighs) &&
+         gather_rows(reduce) < 0) ||
+        (chooses && reduce->n_own != 1 && merge_entries(reduce) < 0) ||
         (reduce->skips_missing && leave_out_missing(reduce) < 0) ||
         (weighs && weigh_values(reduce) < 0)) {
         return -1;
     }
-    if (of == PS_FOLD_TRUTH && !PyArray_ISBOOL(reduce->values)) {
+    if (reduce->reduction->of == PS_FOLD_TRUTH && !PyArray_ISBOOL(reduce->values)) {
         Py_SETREF(reduce->values,
                   ps_cast_of(reduce->values, PyArray_DescrFromType(NPY_BOOL)));
     }
