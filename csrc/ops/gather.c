@@ -79,12 +79,19 @@ fill_entries(const ready_gather *ready, char *out, int64_t n)
     }
 }
 
-/* Bytes were moved as they are: booleans become 0 or 1, foreign byte order native. */
+/* Bytes are moved as they are: booleans have to become 0 or 1, foreign byte order
+ * native. */
+static bool
+needs_normal(const ready_gather *ready)
+{
+    return ready->call->source.dtype == PS_b1 || ready->call->source.swapped;
+}
+
 static void
 normalise_entries(const ready_gather *ready, char *out, int64_t n)
 {
     const ps_target *const source = &ready->call->source;
-    if (source->dtype != PS_b1 && !source->swapped) {
+    if (!needs_normal(ready)) {
         return;
     }
     for (int64_t i = 0; i < n; i++, out += ready->entry_stride) {
@@ -164,7 +171,7 @@ gather_columns(const ready_gather *ready, const ps_list *list, char *out, int64_
                                      out_step, from + list->offset[i] + row * step,
                                      step, n);
         }
-        for (int64_t i = row; i < row + n; i++) {
+        for (int64_t i = row; i < row + n && needs_normal(ready); i++) {
             normalise_entries(ready, out + i * out_step, list->n);
         }
     }
@@ -233,8 +240,14 @@ gather_entries(const ready_gather *ready, int64_t chunk)
         /* Other chunks may have written: go on with what the stack holds. */
         ps_list_room_open(&room, PS_FEW_ENTRIES);
     }
+    /* Outer rows that are columns of out: its rows stay in the first cache. */
+    const bool has_columns = outer_last - outer_first > 1 && ready->way == BY_LISTS;
+    const int64_t most = !has_columns
+                                 ? room.capacity
+                                 : ps_min(room.capacity,
+                                          ps_max(64, TURN_BYTES / ready->entry_stride));
     for (int64_t at = first, count; at < last; at += count) {
-        count = ps_min(room.capacity, last - at);
+        count = ps_min(most, last - at);
         count = ps_min(count, ready->even_run - at % ready->even_run);
         if (!note(ready->run,
                   gather_block(ready, at, count, outer_first, outer_last, &room))) {

@@ -8,6 +8,11 @@
 #include "python/copies.h"
 #include "python/py_plan.h"
 
+enum {
+    /* An array up to this is in some cache, from which its rows come in any order. */
+    FAR_BYTES = 2 << 20
+};
+
 const char *
 ps_form_name(enum ps_form form)
 {
@@ -260,14 +265,33 @@ fill_where_form(ps_state *state, const ps_where_args *where, PyArrayObject *arra
     return request->mask != NULL ? 0 : -1;
 }
 
-/* A copy in C order costs less than finding half of the elements one by one. */
-static int
-copy_if_many(ps_request *request)
+/* Rows whose elements are lines of their own, as many as there are or more. */
+static bool
+takes_far_rows(const ps_where_args *where, const ps_request *request)
 {
-    return request->is_flat && PyArray_SIZE(request->index[0]) >
-                                       PyArray_SIZE(request->view) / 2
-                   ? take_flat_view(request, request->view)
-                   : 0;
+    PyArrayObject *const view = request->view;
+    return where->reads && where->form == PS_FORM_AXIS && request->n_index == 1 &&
+           request->first == 0 && request->batch_dims == 0 && PyArray_NDIM(view) > 1 &&
+           PyArray_IS_F_CONTIGUOUS(view) && !PyArray_IS_C_CONTIGUOUS(view) &&
+           PyArray_NBYTES(view) > FAR_BYTES &&
+           PyArray_SIZE(request->index[0]) >= PyArray_DIM(view, 0);
+}
+
+/* A copy in C order costs less than finding half of the elements one by one, or than
+ * all rows in Fortran order: 125,000 of 8 float64 take 29 ns each with a copy, 55
+ * without (Zen 3). */
+static int
+copy_if_many(const ps_where_args *where, ps_request *request)
+{
+    if (request->is_flat) {
+        return PyArray_SIZE(request->index[0]) > PyArray_SIZE(request->view) / 2
+                       ? take_flat_view(request, request->view)
+                       : 0;
+    }
+    if (takes_far_rows(where, request)) {
+        Py_SETREF(request->view, ps_copy_of(request->view, NPY_CORDER));
+    }
+    return request->view != NULL ? 0 : -1;
 }
 
 int
@@ -287,7 +311,8 @@ ps_fill_request(ps_state *state, const ps_where_args *where, PyArrayObject *arra
     if (request->is_where) {
         return 0;
     }
-    return ps_add_mask(state, request, where->mask) < 0 || copy_if_many(request) < 0
+    return ps_add_mask(state, request, where->mask) < 0 ||
+                           copy_if_many(where, request) < 0
                    ? -1
                    : 0;
 }

@@ -151,3 +151,18 @@ def test_flat_positions_need_no_copy_of_the_array(tmp_path):
     shape = (1 << 18, 1 << 18)
     holes = np.memmap(tmp_path / "holes", np.uint8, "r", shape=shape, order="F")
     assert_same(ps.gather(holes, [5, -1], axis=None), np.zeros(2, np.uint8))
+
+
+@pytest.mark.parametrize("dtype", ["f8", ">f8", "c16"])
+def test_all_rows_of_a_large_array_in_fortran_order(dtype):
+    rng = rng_for("far rows", dtype)
+    a = np.asfortranarray(rng.integers(0, 100, (60_000, 5)).astype(dtype))
+    index = rng.integers(-60_000, 60_000, 60_000)
+    for few in (index, index[:100]):
+        expected = np.array(a[few], a.dtype.newbyteorder("="), order="C")
+        assert_same(ps.gather(a, few), expected)
+        assert_same(ps.gather(a, few, out=np.empty_like(expected)), expected)
+    index[-1] = 60_000
+    with pytest.raises(IndexError, match=r"index 60000 .* \(position 59999 of"):
+        ps.gather(a, index)
+    assert not ps.gather(a, index, mode="fill")[-1].any()
