@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import pyscatter as ps
-from tests.cases import assert_same, rng_for, snapshot
+from tests.cases import LAYOUTS, assert_same, rng_for, snapshot
 
 N, ROWS = 5000, 300  # beyond what is one list, and enough for a look at the index
 PATTERNS = {
@@ -99,3 +99,23 @@ def test_a_bad_column_of_tuples(position):
         with pytest.raises(IndexError, match=match):
             ps.scatter_nd(a, indices, v, op="add", out=a)
         assert not a.any()
+
+
+@pytest.mark.parametrize("layout", ["c", "fortran", "reversed", "sliced", "unaligned"])
+@pytest.mark.parametrize("op", ["set", "first"])
+def test_columns(op, layout):
+    rng = rng_for("columns", op, layout)
+    for dtype in ("?", "i2", "f8", "c16", ">f4", "S3"):
+        for index in ([3], [1, 6, 1, -2], rng.integers(-8, 8, 40)):
+            a = LAYOUTS[layout](rng.integers(0, 100, (500, 8)).astype(dtype))
+            v = rng.integers(0, 100, (500, len(index))).astype(dtype)
+            expected = np.array(a)
+            for k in range(len(index)) if op == "set" else reversed(range(len(index))):
+                expected[:, index[k]] = v[:, k]
+            for values in (v, LAYOUTS[layout](v)):
+                out = LAYOUTS[layout](np.array(a))
+                ps.scatter(out, index, values, axis=1, op=op, out=out)
+                assert_same(np.array(out, subok=False), expected)
+        one = LAYOUTS[layout](np.array(a))
+        ps.scatter(one, [2, 5], v[0, 0], axis=1, op=op, out=one)
+        assert (one[:, [2, 5]] == v[0, 0]).all()
