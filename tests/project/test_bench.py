@@ -8,6 +8,7 @@ import pytest
 import pyscatter as ps
 from benchmarks import (
     bench_gather,
+    bench_layouts,
     bench_nonzero,
     bench_plan,
     bench_scatter,
@@ -83,6 +84,34 @@ def test_the_developers_workloads_agree_with_numpy_and_rivals(workload, capsys):
     expected = bench.check(problem)
     harness.usable(expected, rivals.ways(problem))
     assert "wrong result" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("job", [*bench_layouts.JOBS, "ties"])
+def test_the_cells_of_layouts_agree_with_numpy(job):
+    cells = [*bench_layouts.layout_cells((16, 200)), *bench_layouts.tie_cells((200,))]
+    cells = [cell for cell in cells if job in (cell.name.partition(",")[0], cell.group)]
+    for cell in cells:
+        bench.check(cell.build())
+    assert len({(cell.name, cell.size) for cell in cells}) == len(cells) > 0
+
+
+def test_the_sweep_of_layouts_lists_what_is_slow(monkeypatch, capsys):
+    monkeypatch.setattr(
+        bench_layouts, "ratio", lambda cell: 0.9 if cell.size == 10 else 2
+    )
+    monkeypatch.setattr(harness, "restart_clean", lambda threads: None)
+    assert bench_layouts.main(["--quick", "--only", "nonzero, C"]) == 0
+    out = capsys.readouterr().out
+    assert "4 cells, 2 below 0.95" in out
+    assert "0.90  nonzero, C, axis 0, 10 elements" in out
+
+
+def test_the_chart_of_layouts_has_every_curve():
+    found = {(c.group, c.name): {} for c in bench_layouts.layout_cells((10,))}
+    for ratios in found.values():
+        ratios.update({10.0: 1.5, 1000.0: 2.0})
+    drawn = bench_layouts.chart(found)
+    assert drawn.count("<polyline") == 3 * 7
 
 
 def test_workload_names_are_unique():
