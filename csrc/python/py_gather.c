@@ -388,40 +388,81 @@ call_form(PyObject *module, const ps_signature *signature, enum ps_form form,
     return gather_form(&work, slot[0]);
 }
 
-/* Few items of a plain array named by a plain index, as inner loops of Python have
- * them: no options, one axis each, straight to the kernel. NULL without an exception:
- * not such a call, or one whose index is bad, which the op has words for. */
-static PyObject *
-gather_short(PyObject *const *args)
+/* May the call go straight to the kernel: few items of a plain array, one axis each,
+ * named by a plain index? Inner loops of Python are full of them. */
+static bool
+is_short(PyArrayObject *a, PyArrayObject *index)
 {
-    PyArrayObject *const a = (PyArrayObject *)args[0];
-    PyArrayObject *const index = (PyArrayObject *)args[1];
-    if (!PyArray_CheckExact(args[0]) || !PyArray_CheckExact(args[1]) ||
+    if (!PyArray_CheckExact((PyObject *)a) || !PyArray_CheckExact((PyObject *)index) ||
         PyArray_NDIM(a) != 1 || PyArray_NDIM(index) != 1 ||
         PyArray_DIM(index, 0) > PS_SHORT_ROW || PyArray_DIM(a, 0) == 0 ||
         !PyArray_IS_C_CONTIGUOUS(a) || !PyArray_ISCARRAY_RO(index)) {
-        return NULL;
+        return false;
     }
     PyArray_Descr *const descr = PyArray_DESCR(a);
-    const int size = ps_size_of(PyDataType_ELSIZE(descr));
     const int type = ps_index_type_of(index);
-    if (size < 0 || (type != PS_INDEX_i64 && type != PS_INDEX_i32) ||
-        !PyTypeNum_ISNUMBER(descr->type_num) || PyArray_ISBOOL(a) ||
-        !PyDataType_ISNOTSWAPPED(descr)) {
+    return (type == PS_INDEX_i64 || type == PS_INDEX_i32) &&
+           ps_size_of(PyDataType_ELSIZE(descr)) >= 0 &&
+           PyTypeNum_ISNUMBER(descr->type_num) && !PyArray_ISBOOL(a) &&
+           PyDataType_ISNOTSWAPPED(descr);
+}
+
+/* May such a call write into `out`? */
+static bool
+is_short_out(PyArrayObject *a, PyArrayObject *index, PyArrayObject *out)
+{
+    return PyArray_CheckExact((PyObject *)out) && PyArray_NDIM(out) == 1 &&
+           PyArray_DESCR(out) == PyArray_DESCR(a) &&
+           PyArray_DIM(out, 0) == PyArray_DIM(index, 0) && PyArray_ISCARRAY(out) &&
+           !ps_extents_meet(out, a) && !ps_extents_meet(out, index);
+}
+
+/* An `out` that is seen is written once all of the index has been checked; NULL: a
+ * fresh one. NULL without an exception: not such a call, or one whose index is bad,
+ * which the op has words for. */
+static PyObject *
+gather_short(PyArrayObject *a, PyArrayObject *index, PyArrayObject *out)
+{
+    if (!is_short(a, index) || (out != NULL && !is_short_out(a, index, out))) {
         return NULL;
     }
-    const npy_intp n = PyArray_DIM(index, 0);
-    Py_INCREF(descr);
-    PyArrayObject *result = (PyArrayObject *)PyArray_NewFromDescr(
-            &PyArray_Type, descr, 1, PyArray_DIMS(index), NULL, NULL, 0, NULL);
+    const ps_kernel_table *const kernels = ps_kernels();
+    PyArray_Descr *const descr = PyArray_DESCR(a);
+    const int type = ps_index_type_of(index);
+    const npy_intp n = PyArray_DIM(index, 0), length = PyArray_DIM(a, 0);
+    PyArrayObject *result = (PyArrayObject *)Py_XNewRef((PyObject *)out);
+    if (result == NULL) {
+        Py_INCREF(descr);
+        result = (PyArrayObject *)PyArray_NewFromDescr(
+                &PyArray_Type, descr, 1, PyArray_DIMS(index), NULL, NULL, 0, NULL);
+    }
+    else if (kernels->scan[type](PyArray_BYTES(index), n, ps_index_itemsize(type),
+                                 length) >= 0) {
+        Py_CLEAR(result);
+    }
     if (result != NULL &&
-        ps_kernels()->gather_checked[size](PS_MODE_RAISE, type == PS_INDEX_i64,
-                                           PyArray_BYTES(result), PyArray_BYTES(a),
-                                           PyArray_DIM(a, 0), PyArray_BYTES(index), n,
-                                           NULL) < n) {
+        kernels->gather_checked[ps_size_of(PyDataType_ELSIZE(descr))](
+                PS_MODE_RAISE, type == PS_INDEX_i64, PyArray_BYTES(result),
+                PyArray_BYTES(a), length, PyArray_BYTES(index), n, NULL) < n) {
         Py_CLEAR(result);
     }
     return (PyObject *)result;
+}
+
+/* The only option of a short call: out=, by the name that every call site shares. */
+static PyObject *
+short_call(PyObject *module, PyObject *const *args, PyObject *keywords)
+{
+    if (keywords == NULL) {
+        return gather_short((PyArrayObject *)args[0], (PyArrayObject *)args[1], NULL);
+    }
+    const bool is_out =
+            PyTuple_GET_SIZE(keywords) == 1 &&
+            PyTuple_GET_ITEM(keywords, 0) == ps_get_state(module)->name[PS_NAME_out];
+    return is_out && args[2] != Py_None
+                   ? gather_short((PyArrayObject *)args[0], (PyArrayObject *)args[1],
+                                  (PyArrayObject *)args[2])
+                   : NULL;
 }
 
 #define OPTION_NAMES PS_NAME_where, PS_NAME_mode, PS_NAME_fill_value, PS_NAME_out
@@ -436,8 +477,8 @@ ps_py_gather(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
             3,
             2,
             {PS_NAME_a, PS_NAME_index, PS_NAME_axis, PS_NAME_batch_dims, OPTION_NAMES}};
-    if (n_args == 2 && keywords == NULL) {
-        PyObject *const result = gather_short(args);
+    if (n_args == 2) {
+        PyObject *const result = short_call(module, args, keywords);
         if (result != NULL || PyErr_Occurred()) {
             return result;
         }

@@ -166,3 +166,19 @@ def test_all_rows_of_a_large_array_in_fortran_order(dtype):
     with pytest.raises(IndexError, match=r"index 60000 .* \(position 59999 of"):
         ps.gather(a, index)
     assert not ps.gather(a, index, mode="fill")[-1].any()
+
+
+def test_a_short_out_that_overlaps_or_is_locked():
+    a = np.arange(10.0)
+    index = np.arange(10)[::-1].copy()
+    assert_same(ps.gather(a, index, out=a), np.arange(10.0)[::-1].copy())
+    bits = np.arange(10)[::-1].copy()
+    numbers = np.arange(100, 110)
+    assert_same(ps.gather(numbers, bits, out=bits), np.arange(109, 99, -1))
+    locked = np.zeros(10)
+    locked.flags.writeable = False
+    with pytest.raises(ValueError, match="out"):
+        ps.gather(a, index, out=locked)
+    for out in (np.zeros(9), np.zeros((1, 10)), np.zeros(10, np.int8)):
+        with pytest.raises((TypeError, ValueError)):
+            ps.gather(a, index, out=out)
