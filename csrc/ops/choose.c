@@ -50,13 +50,14 @@ enum {
      * rows at all (measured above choose_for_rows). */
     WIDE_ROW = 2048,
     SHARED_ROW = 192,
-    /* With a plan, bytes of a row from which group by group beats the order of the
-     * index in a target that is not cached, on one thread and on several. ms for
-     * float32, 1.17e6 rows into 170,000 (Zen 1), straight / grouped: rows of 4: 9 / 39,
-     * of 16: 11 / 14, of 32: 55 / 43 beside busy neighbours, of 64: 57 / 43, of 128:
-     * 114 / 82. */
-    GROUPED_ROW = 128,
-    GROUPED_ROW_SHARED = 64,
+    /* With a plan, bytes of a row from which several threads take group by group, which
+     * they can share without owners, in a target that is not cached. One thread would
+     * only read the values at random instead of the target, so it does where the
+     * entries are in order. ns a row of float32, power law, on one thread (Zen 3),
+     * straight / grouped: 600,000 rows of 16 into 170,000: 14 / 19, 300,000 of 32 into
+     * 170,000: 18 / 35, 300,000 of 64 into 60,000: 40 / 53, 150,000 of 128 into 60,000:
+     * 63 / 81. */
+    GROUPED_ROW = 64,
     /* Parts that each thread has of the groups of a plan. */
     PARTS = 4,
     /* Bytes of a row per thread from which columns are worth sharing. */
@@ -289,9 +290,8 @@ choose_for_plan(const ps_ready_call *ready, int64_t span, int threads,
     const ps_plan *const plan = ready->call->address.plan;
     const bool is_in_order = plan->order == NULL;
     const int64_t row_nbytes = ready->split.width * ready->itemsize;
-    const int64_t least = threads > 1 ? GROUPED_ROW_SHARED : GROUPED_ROW;
-    if (can_group(ready) &&
-        (is_in_order || (span > CACHED_BYTES && row_nbytes >= least))) {
+    if (can_group(ready) && (is_in_order || (threads > 1 && span > CACHED_BYTES &&
+                                             row_nbytes >= GROUPED_ROW))) {
         choose_groups(ready, threads, choice);
         return true;
     }
