@@ -337,6 +337,12 @@ typedef struct {
     void (*partition_values8)(int64_t *cursor, uint32_t *offset_out, char *value_out,
                               const ps_list *list, const char *values,
                               int64_t value_stride, ps_bins bins);
+    int64_t (*partition_count_rows)(const ps_entries *entries, int64_t *count,
+                                    int shift);
+    void (*partition_put_rows)(const ps_entries *entries, int64_t *cursor, char *record,
+                               int64_t payload, int shift);
+    void (*partition_take_rows)(uint32_t *row, char *value, int64_t payload,
+                                const char *record, int64_t n);
     void (*list_widen)(int64_t *to, const uint32_t *from, int64_t n, int64_t base);
     /* truth.tmpl.h */
     void (*truth[PS_NUM_SIZES])(char *to, const char *from, int64_t stride, int64_t n,

@@ -26,9 +26,18 @@
 #include "ops/run.h"
 
 enum {
-    SEGMENT = 4 << 20,
+    /* Pairs of a segment: 60 MB of float64 with their rows and a part as a margin,
+     * which is what scratch memory keeps (base/scratch.c). Segments of 1e7 would take a
+     * fifth less, those of 4 Mi a tenth more (Zen 4). */
+    SEGMENT = 5000000,
     /* Groups per thread: enough to even out, few enough to cost nothing. */
-    GROUPS = 8
+    GROUPS = 8,
+    /* Parts and groups of a call that needs no lists: a thread that is held up holds up
+     * the others by one of these. */
+    PARTS = 16,
+    DIRECT_GROUPS = 64,
+    /* Records that are taken apart at a time, within a first cache. */
+    TAKEN = 1024
 };
 
 /* Entries of the segment are shared out evenly: part p has [part_first(p),
@@ -62,6 +71,33 @@ distribute_list(const ps_partition *work, int64_t *cursor, const ps_list *list,
     (work->payload == 4 ? kernels->partition_values4 : kernels->partition_values8)(
             cursor, work->offset, work->carried, list, values, source->stride,
             work->bins);
+}
+
+/* Entries of a part, in stretches between which signals are heard. */
+static void
+walk_entries(ps_partition *work, int64_t part, bool distributes)
+{
+    const ps_kernel_table *const kernels = ps_kernels();
+    const ps_ready_call *const ready = work->ready;
+    int64_t *const cursor = work->cursor + part * work->bins.n_bins;
+    const int64_t last = part_first(work, part + 1);
+    const int64_t step = PS_LISTEN_BYTES / PS_LINE_BYTES;
+    for (int64_t first = part_first(work, part); first < last; first += step) {
+        const int64_t n = ps_min(step, last - first);
+        const char *const values = ps_block_values(&ready->values, first, n, 0, NULL);
+        const ps_entries entries = ps_plain_entries(ready->call, &ready->manner, first,
+                                                    n, values, ready->values.stride);
+        if (distributes) {
+            kernels->partition_put_rows(&entries, cursor, work->carried, work->payload,
+                                        work->row_shift);
+        }
+        else if (kernels->partition_count_rows(&entries, cursor, work->row_shift) > 0) {
+            ps_run_fail(work->run, PS_INDEX_BAD);
+        }
+        if (ps_run_stops(work->run)) {
+            return;
+        }
+    }
 }
 
 /* Walk the lists of a part; `distributes` or counts. */
@@ -102,7 +138,7 @@ count_part(void *context, int64_t part)
     memset(work->cursor + part * work->bins.n_bins, 0,
            (size_t)work->bins.n_bins * sizeof(int64_t));
     if (!ps_run_stops(work->run)) {
-        walk_part(work, part, false);
+        (work->is_direct ? walk_entries : walk_part)(work, part, false);
     }
 }
 
@@ -113,7 +149,7 @@ distribute_part(void *context, int64_t part)
 {
     ps_partition *const work = context;
     if (!ps_run_stops(work->run)) {
-        walk_part(work, part, true);
+        (work->is_direct ? walk_entries : walk_part)(work, part, true);
     }
 }
 
@@ -148,6 +184,39 @@ is_complete(const ps_partition *work)
 {
     return memcmp(work->cursor, work->stop,
                   (size_t)n_cursors(work) * sizeof(int64_t)) == 0;
+}
+
+/* The rows of a bin are an index of int32 into its part of the target, whose lines are
+ * asked for in the order in which they lie before they are met at random. */
+static void
+apply_rows(const ps_partition *work, int64_t bin)
+{
+    const ps_scatter_call *const call = work->ready->call;
+    const int64_t first = bin << work->row_shift, itemsize = call->target.itemsize;
+    const int64_t n = work->start[bin + 1] - work->start[bin];
+    uint32_t row[TAKEN];
+    _Alignas(16) char value[TAKEN * 8];
+    ps_entries entries = {.target = call->target.data + first * itemsize,
+                          .size = ps_min((int64_t)1 << work->row_shift,
+                                         call->address.index[0].size - first),
+                          .index = (const char *)row,
+                          .values = value,
+                          .value_stride = work->payload};
+    const bool is_dense = n >= entries.size / 8;
+    for (int64_t i = 0; is_dense && i < entries.size * itemsize; i += PS_LINE_BYTES) {
+        __builtin_prefetch(entries.target + i, 1);
+    }
+    for (int64_t i = 0; i < n; i += TAKEN) {
+        entries.n = ps_min(TAKEN, n - i);
+        ps_kernels()->partition_take_rows(
+                row, value, work->payload,
+                work->carried + (work->start[bin] + i) * (4 + work->payload),
+                entries.n);
+        if (!ps_apply_entries(call, &work->ready->manner, &entries)) {
+            ps_run_fail(work->run, PS_INDEX_CHANGED);
+            return;
+        }
+    }
 }
 
 /* *unheard: bytes since the last look at signals. */
@@ -191,7 +260,15 @@ apply_group(void *context, int64_t group)
     for (int64_t bin = 0; bin < work->bins.n_bins; bin++) {
         const int64_t start = work->start[bin];
         if (start >= from && start < to) {
-            apply_bin(work, bin, &work->rooms[group], &unheard);
+            if (work->is_direct) {
+                apply_rows(work, bin);
+                ps_run_stops_after(
+                        work->run, &unheard,
+                        (work->start[bin + 1] - start) * (4 + work->payload));
+            }
+            else {
+                apply_bin(work, bin, &work->rooms[group], &unheard);
+            }
             if (atomic_load(&work->run->failed) != PS_OK) {
                 return;
             }
@@ -216,20 +293,32 @@ run_segment(ps_partition *work)
     return ps_run_chunks(work->run, work->n_groups, apply_group, work);
 }
 
+/* Segments of about equal length. */
+static void
+choose_parts(ps_partition *work)
+{
+    const int64_t n = work->ready->call->address.n;
+    const int threads = (int)ps_min(ps_max(work->run->threads, 1), PS_MAX_PIECES);
+    work->segment = ps_ceil_div(n, ps_ceil_div(n, SEGMENT));
+    work->is_direct = work->ready->manner.is_checked_pass;
+    work->n_parts = work->is_direct ? PARTS : threads;
+    work->n_groups = work->is_direct ? DIRECT_GROUPS : (int64_t)GROUPS * threads;
+    work->payload = is_rows(work) ? 4 : work->ready->itemsize;
+    work->row_shift = work->bins.shift - (work->ready->itemsize == 8 ? 3 : 2);
+}
+
 /* All memory of all segments, in one block: cursors, stops and starts, rooms of lists,
- * what pairs carry (4 or 8 bytes), offsets within a bin (4 bytes). Behind the pairs
- * there is room for one more part of a segment. */
+ * what pairs carry (4 or 8 bytes), offsets or rows within a bin (4 bytes). Behind the
+ * pairs there is room for one more part of a segment. */
 bool
 ps_open_partition(const ps_ready_call *ready, ps_bins bins, ps_partition *work)
 {
     *work = (ps_partition){.run = ready->run, .ready = ready, .bins = bins};
-    work->n_parts = (int)ps_min(ps_max(ready->run->threads, 1), PS_MAX_PIECES);
-    work->payload = ready->split.width > 1 ? 4 : ready->itemsize;
-    work->segment = ps_min(ready->call->address.n, SEGMENT);
-    const int64_t n_groups = (int64_t)GROUPS * work->n_parts;
+    choose_parts(work);
+    const int64_t n_rooms = work->is_direct ? 0 : work->n_groups;
     const int64_t n_pairs = work->segment + work->segment / work->n_parts + 1;
     const int64_t tables = (2 * n_cursors(work) + bins.n_bins + 1) * 8;
-    const int64_t rooms = n_groups * (int64_t)sizeof(ps_list_room);
+    const int64_t rooms = n_rooms * (int64_t)sizeof(ps_list_room);
     work->nbytes = tables + rooms + n_pairs * (4 + work->payload) + 8;
     work->block = ps_scratch_get(work->nbytes);
     if (work->block == NULL) {
@@ -241,8 +330,8 @@ ps_open_partition(const ps_ready_call *ready, ps_bins bins, ps_partition *work)
     work->rooms = (ps_list_room *)(work->block + tables);
     work->carried = work->block + tables + rooms;
     work->offset = (uint32_t *)(work->carried + n_pairs * work->payload);
-    for (; work->n_groups < n_groups; work->n_groups++) {
-        if (!ps_list_room_open(&work->rooms[work->n_groups], PS_BLOCK)) {
+    for (; work->n_rooms < n_rooms; work->n_rooms++) {
+        if (!ps_list_room_open(&work->rooms[work->n_rooms], PS_BLOCK)) {
             return false;
         }
     }
@@ -252,8 +341,8 @@ ps_open_partition(const ps_ready_call *ready, ps_bins bins, ps_partition *work)
 void
 ps_close_partition(ps_partition *work)
 {
-    for (int64_t group = 0; group < work->n_groups; group++) {
-        ps_list_room_close(&work->rooms[group]);
+    for (int64_t room = 0; room < work->n_rooms; room++) {
+        ps_list_room_close(&work->rooms[room]);
     }
     ps_scratch_put(work->block, work->nbytes);
 }

@@ -11,14 +11,17 @@ typedef struct {
     int64_t first, last; /* entries of the segment at work */
     int64_t segment;     /* entries of a segment at most */
     int n_parts;
-    int64_t payload; /* bytes carried beside an offset */
-    int64_t *cursor; /* [n_parts][n_bins]: counts, then where the next pair goes */
-    int64_t *stop;   /* [n_parts][n_bins]: where the cursor has to end */
-    int64_t *start;  /* [n_bins + 1]: where a bin starts */
-    uint32_t *offset;
-    char *carried;       /* values, or source numbers as uint32_t */
+    int64_t payload;     /* bytes carried beside an offset */
+    int64_t *cursor;     /* [n_parts][n_bins]: counts, then where the next pair goes */
+    int64_t *stop;       /* [n_parts][n_bins]: where the cursor has to end */
+    int64_t *start;      /* [n_bins + 1]: where a bin starts */
+    uint32_t *offset;    /* within a bin: of bytes */
+    char *carried;       /* values, or source numbers as uint32_t; records of a row and
+                          * its value where is_direct */
     ps_list_room *rooms; /* [n_groups]; lists of parts and of groups */
-    int64_t n_groups;
+    int64_t n_groups, n_rooms;
+    bool is_direct; /* elements, straight from an index that is plain: no lists */
+    int row_shift;  /* rows of a bin then, as a power of two */
     char *block;
     int64_t nbytes;
 } ps_partition;

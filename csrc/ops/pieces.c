@@ -298,29 +298,39 @@ apply_block(const block *at, const ps_list *list)
  * kernel for each item size, reductions one for each type, and one that keeps the
  * running value where an index repeats. */
 bool
-ps_apply_entries(const ps_scatter_call *call, const ps_manner *manner, int64_t first,
-                 const char *values, int64_t value_stride, int64_t n)
+ps_apply_entries(const ps_scatter_call *call, const ps_manner *manner,
+                 const ps_entries *entries)
 {
     const ps_kernel_table *const kernels = ps_kernels();
-    const ps_index *const index = &call->address.index[0];
-    const ps_entries entries = {
-            .is_wide = index->type == PS_INDEX_i64,
-            .target = call->target.data,
-            .size = index->size,
-            .counted = ps_counted_size(&call->address, 0),
-            .index = index->data + first * ps_index_itemsize(index->type),
-            .values = values,
-            .value_stride = value_stride,
-            .n = n,
-            .ahead = manner->ahead,
-            .is_plain = call->target.is_plain};
+    int64_t done;
     if (call->op == PS_set) {
-        return kernels->set_checked[ps_size_of(call->target.itemsize)](&entries) == n;
+        done = kernels->set_checked[ps_size_of(call->target.itemsize)](entries);
     }
-    return (manner->uses_runs
-                    ? kernels->scatter_runs_checked
-                    : kernels->scatter_checked)[call->traits.applied]
-                                               [call->traits.type](&entries) == n;
+    else {
+        const enum ps_op op = call->traits.applied;
+        const enum ps_dtype type = call->traits.type;
+        done = manner->uses_runs ? kernels->scatter_runs_checked[op][type](entries)
+                                 : kernels->scatter_checked[op][type](entries);
+    }
+    return done == entries->n;
+}
+
+/* The values lie `value_stride` bytes apart. */
+ps_entries
+ps_plain_entries(const ps_scatter_call *call, const ps_manner *manner, int64_t first,
+                 int64_t n, const char *values, int64_t value_stride)
+{
+    const ps_index *const index = &call->address.index[0];
+    return (ps_entries){.is_wide = index->type == PS_INDEX_i64,
+                        .target = call->target.data,
+                        .size = index->size,
+                        .counted = ps_counted_size(&call->address, 0),
+                        .index = index->data + first * ps_index_itemsize(index->type),
+                        .values = values,
+                        .value_stride = value_stride,
+                        .n = n,
+                        .ahead = manner->ahead,
+                        .is_plain = call->target.is_plain};
 }
 
 /* n entries from `first` on as they come. An index out of bounds ends the block before
@@ -330,8 +340,9 @@ static ps_status
 run_checked_block(const ps_ready_call *ready, int64_t first, int64_t n, char *packed)
 {
     const char *const values = ps_block_values(&ready->values, first, n, 0, packed);
-    return ps_apply_entries(ready->call, &ready->manner, first, values,
-                            ready->values.stride, n)
+    const ps_entries entries = ps_plain_entries(ready->call, &ready->manner, first, n,
+                                                values, ready->values.stride);
+    return ps_apply_entries(ready->call, &ready->manner, &entries)
                    ? PS_SUCCESS
                    : ps_fail(PS_INDEX_BAD);
 }

@@ -47,12 +47,15 @@ ps_piece ps_whole_piece(const ps_ready_call *ready);
 void ps_apply_list(const ps_ready_call *ready, char *target, const ps_list *list,
                    const char *values, int64_t value_stride, int64_t width);
 
-/* target[index[e]] = target[index[e]] op values[e - first] for n entries from `first`
- * on, straight from the index of an address that is plain. False: one is out of bounds,
+/* n entries from `first` on of a call whose address is plain, as kernels take them. */
+ps_entries ps_plain_entries(const ps_scatter_call *call, const ps_manner *manner,
+                            int64_t first, int64_t n, const char *values,
+                            int64_t value_stride);
+
+/* Apply entries: the kernel that op and type call for. False: one is out of bounds,
  * before which all have been applied. */
 bool ps_apply_entries(const ps_scatter_call *call, const ps_manner *manner,
-                      int64_t first, const char *values, int64_t value_stride,
-                      int64_t n);
+                      const ps_entries *entries);
 
 /* Work memory of a piece, opened before any piece of the call writes, so that a lack of
  * memory leaves the target alone. */

@@ -132,10 +132,11 @@ run_short(const ps_scatter_call *call, ps_run *run)
         return ps_address_find_bad(address, run);
     }
     const ps_manner manner = {.uses_runs = false};
-    return ps_apply_entries(call, &manner, 0, call->values.data,
-                            call->values.entry_strides[0], address->n)
-                   ? PS_SUCCESS
-                   : ps_fail(PS_INDEX_CHANGED);
+    const ps_entries entries =
+            ps_plain_entries(call, &manner, 0, address->n, call->values.data,
+                             call->values.entry_strides[0]);
+    return ps_apply_entries(call, &manner, &entries) ? PS_SUCCESS
+                                                     : ps_fail(PS_INDEX_CHANGED);
 }
 
 /* The way decides who checks the index (choose.h). A pass that finds a bad one

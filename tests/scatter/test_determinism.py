@@ -209,7 +209,7 @@ def test_targets_beyond_the_caches_get_the_same_bits(shape, pattern):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("algorithm", [None, "partition", "owners"])
-@pytest.mark.parametrize("n", [600_000, 5_000_000])
+@pytest.mark.parametrize("n", [600_000, 6_000_000])
 def test_long_indices_into_large_targets_are_numpys(n, algorithm):
     CORE.force_algorithm(algorithm)
     rng = rng_for("long", n)

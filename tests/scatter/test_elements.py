@@ -107,6 +107,34 @@ def test_longer_indices_of_any_type_are_numpys(dtype, op):
                 assert_same(target, expected, f"{way} {n} {size}")
 
 
+@pytest.mark.parametrize("algorithm", ["partition", None])
+@pytest.mark.parametrize("index_dtype", [np.int32, np.int64])
+@pytest.mark.parametrize("dtype", ["i32", "f32", "f64", "u64"])
+def test_bins_without_lists_are_numpys(dtype, index_dtype, algorithm):
+    """Also of a last bin that is short, and with an index that is bad at its end."""
+    CORE.force_algorithm(algorithm)
+    rng = rng_for("bins", dtype, index_dtype)
+    size, n = 3_000_000, 800_000
+    index = rng.integers(-size, size, n).astype(index_dtype)
+    values = rng.integers(0, 50, n).astype(DTYPES[dtype])
+    for op, ufunc in (("add", np.add), ("min", np.minimum), ("set", None)):
+        expected = np.full(size, 20, DTYPES[dtype])
+        if ufunc is None:
+            expected[index] = values
+        else:
+            ufunc.at(expected, index, values)
+        for threads in (1, 3):
+            with ps.num_threads(threads):
+                a = np.full(size, 20, DTYPES[dtype])
+                assert_same(ps.scatter(a, index, values, op=op), expected)
+                assert_same(ps.scatter(a, index, values, op=op, out=a), expected)
+    index[-1] = size
+    for out in (None, a):
+        with pytest.raises(IndexError, match=f"index {size} is out of bounds"):
+            ps.scatter(a, index, values, op="add", out=out)
+    assert_same(a, expected)
+
+
 @pytest.mark.parametrize("step", [0, 2, -1])
 def test_values_of_any_stride(step):
     rng = rng_for("stride", step)
