@@ -123,9 +123,11 @@ needs_lists(const ps_ready_call *ready, const ps_piece *piece)
            (!ready->manner.is_checked_pass || piece->filters);
 }
 
-/* A block that needs lists has PS_BLOCK entries, others have all, or fewer where
- * packing them would fill more than a second-level cache, or where their rows are what
- * is moved between two looks at signals; at least one. */
+/* A block that needs lists, or values packed, which then stay in the first cache (1e6
+ * of float32 into 1,000 of float64: 0.76 ns an entry, with blocks of 256 KB 0.82, Zen
+ * 3), has PS_BLOCK entries, others have all, or fewer where packing them would fill
+ * more than a second-level cache, or where their rows are what is moved between two
+ * looks at signals; at least one. */
 static int64_t
 block_entries(const ps_ready_call *ready, const ps_piece *piece, int64_t packed_nbytes)
 {
@@ -134,7 +136,9 @@ block_entries(const ps_ready_call *ready, const ps_piece *piece, int64_t packed_
     if (ready->manner.is_one_list) {
         return n;
     }
-    int64_t capacity = needs_lists(ready, piece) ? ps_min(n, PS_BLOCK) : n;
+    const bool takes_all = ready->manner.is_grouped ||
+                           (packed_nbytes == 0 && !needs_lists(ready, piece));
+    int64_t capacity = takes_all ? n : ps_min(n, PS_BLOCK);
     if (packed_nbytes > 0) {
         capacity = ps_min(capacity, PACK_BYTES / packed_nbytes);
     }
