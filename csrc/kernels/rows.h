@@ -107,7 +107,7 @@ gather_rows_checked(char *restrict out, const ps_list *list,
         AHEAD = 8,
         NEAR_BYTES = 512 << 10 /* a source up to this is in the second cache */
     };
-    const bool is_near = numbering->last <= (uint64_t)(NEAR_BYTES / nbytes);
+    const bool is_near = numbering->last <= (uint64_t)(NEAR_BYTES / (nbytes + 1));
     const int64_t ahead = is_near ? list->n : AHEAD;
     const uintptr_t places = (uintptr_t)out | (uintptr_t)out_stride | (uintptr_t)nbytes;
     streams = streams && places % 16 == 0;

@@ -244,10 +244,11 @@ gather_entries(const ready_gather *ready, int64_t chunk)
     }
     /* Outer rows that are columns of out: its rows stay in the first cache. */
     const bool has_columns = outer_last - outer_first > 1 && ready->way == BY_LISTS;
-    const int64_t most = !has_columns
-                                 ? room.capacity
-                                 : ps_min(room.capacity,
-                                          ps_max(64, TURN_BYTES / ready->entry_stride));
+    const int64_t most =
+            !has_columns
+                    ? room.capacity
+                    : ps_min(room.capacity,
+                             ps_max(64, TURN_BYTES / ps_max(1, ready->entry_stride)));
     for (int64_t at = first, count; at < last; at += count) {
         count = ps_min(most, last - at);
         count = ps_min(count, ready->even_run - at % ready->even_run);

@@ -182,3 +182,14 @@ def test_a_short_out_that_overlaps_or_is_locked():
     for out in (np.zeros(9), np.zeros((1, 10)), np.zeros(10, np.int8)):
         with pytest.raises((TypeError, ValueError)):
             ps.gather(a, index, out=out)
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (0,), (2, 1)])
+def test_one_entry_of_far_columns(shape):
+    a = np.arange(4 * 5 * 60.0).reshape(4, 5, 60)[:, :, ::20]
+    index = np.full(shape, 2)
+    for axis in (0, 1, 2):
+        expected = np.take(a, index, axis)
+        assert_same(ps.gather(a, index, axis=axis), expected)
+        out = np.ones_like(expected, order="C")
+        assert_same(ps.gather(a, index, axis=axis, out=out), expected)
