@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The quick tests on the newest Python that this machine has, with the NumPy that pip
 # picks for it, and on NumPy 2.0, the oldest that is supported, with the developers'
-# Python and the extension as it is built, but for the tests that ask kernels alone, or
-# the tree. Arguments are passed on to pytest.
+# Python and the extension as it is built. Those that ask kernels alone, or the tree,
+# depend on neither and are left out. Arguments are passed on to pytest.
 #
 # Each run has a virtual environment and a copy of the tree in build/, so the plain build
 # stays as it is; it only shares the objects that do not depend on Python. Both run at
@@ -75,12 +75,10 @@ print(f"Python {platform.python_version()}, NumPy {numpy.__version__}")'
 run_tests() {
     local status=0 log=$rooms/$1.log left_out=() name
     cd "$rooms/$1-tree"
-    if [ "$1" = oldest ]; then
-        for name in bench build demo determinism documents house mask_determinism \
-            masked_sizes segment_determinism segment_kernels; do
-            left_out+=("--ignore-glob=*/test_$name.py")
-        done
-    fi
+    for name in bench build demo determinism documents house mask_determinism \
+        masked_sizes segment_determinism segment_kernels; do
+        left_out+=("--ignore-glob=*/test_$name.py")
+    done
     "$rooms/$1/bin/python" -m pytest -q -m "not slow" -p no:cacheprovider \
         "${left_out[@]}" "${@:2}" >"$log" 2>&1 || status=$?
     echo "--- $(described "$1") (all of it: $log)"
