@@ -4,9 +4,10 @@ The sources of the Python standard library are split into tokens and every disti
 token gets a number. From there on all is indexed updates: counting, a token-by-file
 matrix, first and last occurrence, sums and maxima of segments, statistics by a plan,
 places and weights under a mask, the lookup of rows of an embedding table and the update
-of its rows by gradients. Each step
-is done in NumPy and by pyscatter, the answers are compared, and a table shows both
-times. Reading, splitting and numbering is plain Python and no part of any time there.
+of its rows by gradients, products with the matrix of tokens by files and with that of
+which token follows which. Each step is done in NumPy and by pyscatter, the answers are
+compared, and a table shows both times. Reading, splitting and numbering is plain Python
+and no part of any time there.
 """
 
 import argparse
@@ -24,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 import pyscatter as ps
+from pyscatter._demo_products import described, find_far_rank, ranked
 from pyscatter.bench import HEAD, OURS, Row, Way, compare, describe, line, measure
 
 TOKEN = re.compile(r"[^\W\d]\w*|\d[\w.]*|[^\w\s]").findall
@@ -386,6 +388,17 @@ def gradient_step(table, corpus):
     return Step(f"gradients added, {WIDTH} float32 each", ways, check, rounds=0)
 
 
+def description(corpus):
+    """What describes each file: a sparse matrix times a table of tokens."""
+    return Step("files described by their tokens", described(corpus))
+
+
+def page_rank(corpus):
+    """Which tokens a reader who follows the stream at random comes to most."""
+    check = partial(find_far_rank, corpus)
+    return Step("PageRank of tokens by what follows them", ranked(corpus), check)
+
+
 # ---------------------------------------------------------------- answers
 
 
@@ -465,6 +478,8 @@ def run_steps(corpus):
         answer(subsampling(corpus)),
         answer(lookup(table, frequent)),
         answer(gradient_step(table, corpus)),
+        answer(description(corpus)),
+        answer(page_rank(corpus)),
     ]
 
 

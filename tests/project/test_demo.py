@@ -31,9 +31,16 @@ def test_the_command_prints_every_step_and_succeeds():
     result = run_demo("--limit", str(FILES))
     assert result.returncode == 0, result.stderr
     assert f"{FILES} files" in result.stdout
-    assert "11 of 11 answers equal NumPy's bit for bit" in result.stdout
+    assert "13 of 13 answers equal NumPy's bit for bit" in result.stdout
     assert "WRONG" not in result.stdout
-    for step in ("occurrences", "matrix", "first file", "last file", "longest line"):
+    for step in (
+        "occurrences",
+        "matrix",
+        "first file",
+        "last file",
+        "longest line",
+        "PageRank",
+    ):
         assert result.stdout.count(step) == 1
     assert "reading 0 of 40 files" in result.stderr
 
@@ -110,7 +117,7 @@ def test_a_wrong_answer_of_pyscatter_fails_the_command(monkeypatch, capsys):
     monkeypatch.setattr(demo.ps, "segment_max", wrong)
     assert demo.main(["--limit", "5"]) == 1
     out = capsys.readouterr().out
-    assert "10 of 11 answers" in out
+    assert "12 of 13 answers" in out
     assert "WRONG: 1 of 5 elements differ, the first at (4,)" in out
 
 
