@@ -191,7 +191,8 @@ choose_bins(const ps_ready_call *ready, ps_choice *choice)
     int64_t low;
     const int64_t span = target_span(ready, &low);
     int shift = 10;
-    const int64_t least = choice->manner.is_checked_pass ? DIRECT_BIN_BYTES : BIN_BYTES;
+    const bool is_direct = choice->manner.is_checked_pass && ready->split.width == 1;
+    const int64_t least = is_direct ? DIRECT_BIN_BYTES : BIN_BYTES;
     while (((int64_t)1 << shift) < least || (span >> shift) >= MAX_BINS) {
         shift++;
     }

@@ -101,9 +101,10 @@ copy_edges(converting *work)
             return ps_run_status(work->run);
         }
     }
-    return slices == 0 || (work->edge[0] == 0 && work->edge[slices] == matrix->nnz)
-                   ? PS_SUCCESS
-                   : ps_fail(PS_INDEX_CHANGED);
+    const bool is_whole =
+            slices == 0 ? matrix->nnz == 0
+                        : work->edge[0] == 0 && work->edge[slices] == matrix->nnz;
+    return is_whole ? PS_SUCCESS : ps_fail(PS_INDEX_CHANGED);
 }
 
 /* ---- values ---- */

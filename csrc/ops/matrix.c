@@ -154,7 +154,7 @@ ps_check_ends(const ps_matrix *matrix)
     }
     const int64_t n = ps_slices(matrix);
     const int64_t first = ps_number_at(&matrix->indptr, 0);
-    const int64_t last = ps_number_at(&matrix->indptr, n);
+    const int64_t last = n > 0 ? ps_number_at(&matrix->indptr, n) : first;
     if (first != 0) {
         return fault_at(PS_FAULT_FIRST, &matrix->indptr, 0, first, matrix->nnz);
     }

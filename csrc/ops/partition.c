@@ -300,7 +300,7 @@ choose_parts(ps_partition *work)
     const int64_t n = work->ready->call->address.n;
     const int threads = (int)ps_min(ps_max(work->run->threads, 1), PS_MAX_PIECES);
     work->segment = ps_ceil_div(n, ps_ceil_div(n, SEGMENT));
-    work->is_direct = work->ready->manner.is_checked_pass;
+    work->is_direct = work->ready->manner.is_checked_pass && !is_rows(work);
     work->n_parts = work->is_direct ? PARTS : threads;
     work->n_groups = work->is_direct ? DIRECT_GROUPS : (int64_t)GROUPS * threads;
     work->payload = is_rows(work) ? 4 : work->ready->itemsize;

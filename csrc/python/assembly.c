@@ -12,6 +12,7 @@
 #include "python/arrays.h"
 #include "python/containers.h"
 #include "python/copies.h"
+#include "python/matrix.h"
 #include "python/request.h"
 
 enum {
@@ -191,12 +192,22 @@ run_call(assembly *work)
                     "row");
 }
 
+/* Is this still an index, after all code that the other arguments run? */
+static int
+check_coordinates(const coordinates *part)
+{
+    return ps_index_type_of(part->array) >= 0 && ps_lies_in_base(part->array)
+                   ? 0
+                   : ps_raise_changed(part->name);
+}
+
 /* The common shape of coordinates and, unless it is NULL, data; then the call. */
 static int
 assemble(assembly *work, PyObject *row, PyObject *col, PyArrayObject *data)
 {
     if (take_coordinates(work->state, row, &work->row) < 0 ||
         take_coordinates(work->state, col, &work->col) < 0 ||
+        check_coordinates(&work->row) < 0 || check_coordinates(&work->col) < 0 ||
         join_shape(work, work->row.array, "row") < 0 ||
         join_shape(work, work->col.array, "col") < 0 ||
         (data != NULL && join_shape(work, data, "data") < 0)) {
@@ -260,7 +271,7 @@ take_data(ps_state *state, PyObject *object)
         return NULL;
     }
     const enum ps_dtype dtype = ps_dtype_of(state, PyArray_DESCR(data));
-    if (dtype == PS_raw || dtype == PS_t64 || dtype == PS_f80) {
+    if (!ps_multiplies(dtype)) {
         PyErr_Format(PyExc_TypeError,
                      "data must be bools, integers, floats or complex numbers of at "
                      "most double precision, got dtype %S",
@@ -314,6 +325,10 @@ static PyArrayObject *
 sum_slots(ps_state *state, PyArrayObject *slots, npy_intp nnz, PyArrayObject *data)
 {
     const enum ps_dtype dtype = ps_dtype_of(state, PyArray_DESCR(data));
+    if (!ps_multiplies(dtype) || !ps_lies_in_base(data)) {
+        ps_raise_changed("data");
+        return NULL;
+    }
     PyArrayObject *const out = (PyArrayObject *)PyArray_NewFromDescr(
             &PyArray_Type, ps_descr_of(state, dtype), 1, &nnz, NULL, NULL, 0, NULL);
     if (out == NULL) {

@@ -269,10 +269,10 @@ ps_sum_by_ids(const ps_reduce *work, PyArray_Descr *descr, PyObject *values,
 int
 ps_sum_distances(ps_reduce *work)
 {
-    const bool stays = work->mode == PS_MODE_CLIP || work->mode == PS_MODE_WRAP;
     if (work->ids == NULL && ps_number_entries(work) < 0) {
         return -1;
     }
+    const bool stays = work->mode == PS_MODE_CLIP || work->mode == PS_MODE_WRAP;
     PyObject *const square = ps_get_helper(work->state, PS_HELPER_squared);
     PyArrayObject *const values =
             work->gather != NULL

@@ -16,6 +16,7 @@
 #include "python/args.h"
 #include "python/arrays.h"
 #include "python/copies.h"
+#include "python/matrix.h"
 #include "python/request.h"
 
 static const char *const format_names[] = {"csr", "csc", "coo"};
@@ -78,7 +79,7 @@ take_data(ps_state *state, PyObject *object)
         return NULL;
     }
     const enum ps_dtype dtype = ps_dtype_of(state, PyArray_DESCR(array));
-    if (dtype == PS_raw || dtype == PS_t64 || dtype == PS_f80) {
+    if (!ps_multiplies(dtype)) {
         PyErr_Format(PyExc_TypeError,
                      "data has dtype %S; expected bools, integers, floats up to "
                      "float64 or complex numbers up to complex128",

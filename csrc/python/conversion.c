@@ -23,6 +23,9 @@ settle_data(ps_sparse *sparse)
     if (sparse->data == NULL) {
         return 0;
     }
+    if (!ps_lies_in_base(sparse->data)) {
+        return ps_raise_changed("data");
+    }
     PyArrayObject *const plain = ps_contiguous(sparse->data);
     if (plain == NULL) {
         return -1;

@@ -7,6 +7,7 @@
 
 #include "python/arrays.h"
 #include "python/copies.h"
+#include "python/matrix.h"
 
 PyArrayObject *
 ps_take_dense(ps_state *state, PyObject *object, const char *name)
@@ -17,7 +18,7 @@ ps_take_dense(ps_state *state, PyObject *object, const char *name)
     }
     const enum ps_dtype dtype = ps_dtype_of(state, PyArray_DESCR(array));
     PyArrayObject *result = NULL;
-    if (dtype == PS_raw || dtype == PS_t64 || dtype == PS_f80) {
+    if (!ps_multiplies(dtype)) {
         PyErr_Format(PyExc_TypeError,
                      "'%s' must be of bools, integers, floats or complex numbers of at "
                      "most double precision, got dtype %S",
@@ -39,7 +40,8 @@ ps_lies_dense(ps_state *state, PyArrayObject *array, enum ps_dtype type,
 {
     const int ndim = PyArray_NDIM(array), lead = ndim > 2 ? ndim - 2 : 0;
     const npy_intp itemsize = PyArray_ITEMSIZE(array);
-    if (ps_dtype_of(state, PyArray_DESCR(array)) != type || ps_is_swapped(array) ||
+    if (ndim == 0 || !ps_lies_in_base(array) ||
+        ps_dtype_of(state, PyArray_DESCR(array)) != type || ps_is_swapped(array) ||
         !PyArray_ISALIGNED(array) || (lead > 1 && !PyArray_IS_C_CONTIGUOUS(array))) {
         return false;
     }
@@ -62,6 +64,9 @@ ps_lay_dense(ps_state *state, PyArrayObject **array, PyArray_Descr *descr,
              enum ps_dtype type)
 {
     ps_dense unused;
+    if (PyArray_NDIM(*array) == 0 || !ps_lies_in_base(*array)) {
+        return ps_raise_changed(NULL);
+    }
     if (ps_lies_dense(state, *array, type, &unused)) {
         return 0;
     }
@@ -84,6 +89,9 @@ ps_lay_data(ps_state *state, PyArrayObject **data, PyArray_Descr *descr,
 {
     if (*data == NULL) {
         return 0;
+    }
+    if (!ps_lies_in_base(*data)) {
+        return ps_raise_changed("data");
     }
     if (ps_dtype_of(state, PyArray_DESCR(*data)) != type ||
         !PyArray_ISCARRAY_RO(*data)) {

@@ -162,7 +162,7 @@ take_data(ps_state *state, PyObject *object, ps_sparse *sparse)
         return -1;
     }
     const enum ps_dtype dtype = ps_dtype_of(state, PyArray_DESCR(array));
-    if (dtype == PS_raw || dtype == PS_t64 || dtype == PS_f80) {
+    if (!ps_multiplies(dtype)) {
         PyErr_Format(PyExc_TypeError,
                      "data must be bools, integers, floats or complex numbers of at "
                      "most double precision, got dtype %S",
@@ -188,6 +188,10 @@ take_container(const ps_container *container, ps_sparse *sparse)
     if (!ps_lies_in_base((PyArrayObject *)container->pointers) ||
         !ps_lies_in_base((PyArrayObject *)container->entries)) {
         return ps_raise_changed(second_name(container->format));
+    }
+    if (container->data != Py_None &&
+        !ps_lies_in_base((PyArrayObject *)container->data)) {
+        return ps_raise_changed("data");
     }
     *sparse = (ps_sparse){.format = container->format,
                           .n_rows = container->shape[0],
@@ -277,7 +281,8 @@ open_data(ps_state *state, const ps_sparse *sparse, ps_matrix *matrix)
         return 0;
     }
     matrix->dtype = ps_dtype_of(state, PyArray_DESCR(data));
-    if (matrix->dtype == PS_raw || PyArray_NDIM(data) != 1 || !ps_lies_in_base(data)) {
+    if (!ps_multiplies(matrix->dtype) || PyArray_NDIM(data) != 1 ||
+        !ps_lies_in_base(data)) {
         return ps_raise_changed("data");
     }
     matrix->data = PyArray_BYTES(data);

@@ -16,6 +16,13 @@ typedef struct {
     bool first_is_unsigned, second_is_unsigned; /* copies of uint64 */
 } ps_sparse;
 
+/* Can elements of this type be factors of a product? */
+static inline bool
+ps_multiplies(enum ps_dtype dtype)
+{
+    return dtype != PS_raw && dtype != PS_t64 && dtype != PS_f80;
+}
+
 /* Is it one: has it a `format` that names a sparse format? 1 or 0; or -1 with a
  * TypeError for formats other than csr, csc and coo, which names .tocsr(). `format` is
  * set to one of enum ps_format. */

@@ -245,6 +245,9 @@ read_constant(PyObject *given, PyArray_Descr *descr, element *constant)
 static int
 ask_for_types(product *work)
 {
+    if (ps_hold_view(&work->x) < 0 || ps_hold_view(&work->a.data) < 0) {
+        return -1;
+    }
     PyObject *const helper = ps_get_helper(work->state, PS_HELPER_product_types);
     PyObject *const *const slot = work->slot;
     static const char *const forms[] = {"add", "mean", "extreme", "or_and"};
@@ -372,6 +375,9 @@ take_out(product *work)
         return -1;
     }
     work->out = ps_plain((PyArrayObject *)given);
+    if (work->out != NULL && !ps_lies_in_base(work->out)) {
+        return ps_raise_changed("out");
+    }
     return work->out == NULL || (work->beta.is_given &&
                                  ps_require_cast(work->state, "out",
                                                  PyArray_DESCR(work->out), work->descr,
@@ -484,6 +490,10 @@ run_product(product *work)
         return NULL;
     }
     if (work->sums != work->target) {
+        if (!ps_lies_in_base(work->target)) {
+            ps_raise_changed("out");
+            return NULL;
+        }
         PyObject *const done = ps_deliver(work->sums, work->target);
         if (done == NULL) {
             return NULL;

@@ -110,6 +110,10 @@ settle_types(sampling *work)
         work->result = (PyArray_Descr *)Py_XNewRef((PyObject *)work->descr);
         return work->descr != NULL ? 0 : -1;
     }
+    if (ps_hold_view(&work->x) < 0 || ps_hold_view(&work->y) < 0 ||
+        ps_hold_view(&work->a.data) < 0) {
+        return -1;
+    }
     PyObject *const helper = ps_get_helper(work->state, PS_HELPER_product_types);
     PyObject *const data = work->scales && work->a.data != NULL
                                    ? (PyObject *)PyArray_DESCR(work->a.data)
@@ -147,7 +151,7 @@ meets_operands(const sampling *work)
 static bool
 lies_well(const sampling *work, PyArrayObject *array)
 {
-    return PyArray_ISCARRAY_RO(array) &&
+    return PyArray_ISCARRAY_RO(array) && ps_lies_in_base(array) &&
            ps_dtype_of(work->state, PyArray_DESCR(array)) == work->type;
 }
 
@@ -172,6 +176,9 @@ take_out(sampling *work)
     }
     if (work->out == NULL) {
         return -1;
+    }
+    if (!ps_lies_in_base(work->out)) {
+        return ps_raise_changed("out");
     }
     if (lies_well(work, work->out) && (given == NULL || !meets_operands(work))) {
         work->sums = (PyArrayObject *)Py_NewRef((PyObject *)work->out);
@@ -250,6 +257,10 @@ run_sampling(sampling *work)
         return NULL;
     }
     if (work->sums != work->out) {
+        if (!ps_lies_in_base(work->out)) {
+            ps_raise_changed("out");
+            return NULL;
+        }
         PyObject *const done = ps_deliver(work->sums, work->out);
         if (done == NULL) {
             return NULL;

@@ -51,12 +51,31 @@ settle(PyArrayObject *array, PyArray_Descr *descr)
                    : ps_cast_of(array, (PyArray_Descr *)Py_NewRef((PyObject *)descr));
 }
 
+/* Values that are there, or nowhere stored. */
+static bool
+is_there(PyArrayObject *array)
+{
+    return array == NULL || ps_lies_in_base(array);
+}
+
+/* Values as kernels read them, whatever handlers of signals have done since. */
+static bool
+is_settled(ps_state *state, PyArrayObject *array, enum ps_dtype computed, int64_t n)
+{
+    return PyArray_SIZE(array) == n && PyArray_ISCARRAY_RO(array) &&
+           ps_dtype_of(state, PyArray_DESCR(array)) == computed &&
+           ps_lies_in_base(array);
+}
+
 /* From arrays of one axis, or NULL for ones. 0, or -1; to be closed in both cases. */
 static int
 open_factors(ps_state *state, PyArrayObject *a, int64_t n_a, PyArrayObject *b,
              int64_t n_b, factors *values)
 {
     *values = (factors){.a = NULL};
+    if (!is_there(a) || !is_there(b)) {
+        return ps_raise_changed("data");
+    }
     PyArrayObject *const left =
             a != NULL ? (PyArrayObject *)Py_NewRef((PyObject *)a) : ones(n_a);
     PyArrayObject *const right = left == NULL ? NULL
@@ -71,7 +90,12 @@ open_factors(ps_state *state, PyArrayObject *a, int64_t n_a, PyArrayObject *b,
         values->computed = ps_dtype_of(state, values->result);
         const bool is_half = values->computed == PS_f16 || values->computed == PS_bf16;
         values->computed = is_half ? PS_f32 : values->computed;
-        computed = ps_descr_of(state, values->computed);
+        if (ps_multiplies(values->computed)) {
+            computed = ps_descr_of(state, values->computed);
+        }
+        else {
+            ps_raise_changed("data");
+        }
     }
     if (computed != NULL) {
         values->a = settle(left, computed);
@@ -96,8 +120,8 @@ multiply(ps_state *state, const ps_product *product, const factors *values,
     if (out == NULL) {
         return NULL;
     }
-    if (PyArray_SIZE(values->a) != product->a.nnz ||
-        PyArray_SIZE(values->b) != product->b.nnz) {
+    if (!is_settled(state, values->a, values->computed, product->a.nnz) ||
+        !is_settled(state, values->b, values->computed, product->b.nnz)) {
         ps_raise_changed("data");
         Py_DECREF((PyObject *)out);
         return NULL;
@@ -283,7 +307,7 @@ take_values(ps_state *state, PyObject *object, const char *name, int64_t nnz,
         return -1;
     }
     const enum ps_dtype dtype = ps_dtype_of(state, PyArray_DESCR(array));
-    if (dtype == PS_raw || dtype == PS_t64 || dtype == PS_f80) {
+    if (!ps_multiplies(dtype)) {
         PyErr_Format(PyExc_TypeError,
                      "%s must be bools, integers, floats or complex numbers of at most "
                      "double precision, got dtype %S",

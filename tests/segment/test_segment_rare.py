@@ -249,3 +249,21 @@ def test_a_promise_about_ids_that_are_dropped():
     assert ps.segment_sum(values, high, 2, **options).tolist() == [0, 1]
     with pytest.raises(ValueError, match=f"from {2**64 - 1} to 0 at position 2"):
         ps.segment_sum(values, high[[0, 3, 0, 1]], 2, **options)
+
+
+@pytest.mark.parametrize("n", [11, 5000])
+@pytest.mark.parametrize("dtype", ["F", "D"])
+@pytest.mark.parametrize("mode", ["raise", "drop", "clip", "wrap"])
+@pytest.mark.parametrize("op", ["var", "std"])
+def test_modes_mean_nothing_to_spreads_of_complex_runs(op, mode, dtype, n):
+    values = (np.arange(n) % 7 + 1j * (np.arange(n) % 3)).astype(dtype)
+    ways = [
+        {"offsets": [0, n - 2, n]},
+        {"lengths": [n - 2, 2]},
+        {"starts": [0, n - 2], "stops": [n - 2, n]},
+    ]
+    for way in ways:
+        result = ps.segment_reduce(values, op=op, mode=mode, **way)
+        whole = getattr(np, op)
+        expected = [whole(values[: n - 2]), whole(values[n - 2 :])]
+        np.testing.assert_allclose(result, expected, rtol=1e-5)
