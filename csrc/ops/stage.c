@@ -150,20 +150,23 @@ static ps_status
 take_block(ps_stage *work, bool is_dense)
 {
     const int64_t counts = work->call->traits.is_mean ? (int64_t)sizeof(int64_t) : 0;
+    const int64_t of_slot = counts + is_dense, word = sizeof(int64_t);
     int64_t row_nbytes, nbytes;
     if (!ps_multiply(work->row_count, work->size, &row_nbytes) ||
-        __builtin_add_overflow(row_nbytes, counts + is_dense, &nbytes) ||
-        !ps_multiply(work->n_slots, nbytes, &work->nbytes)) {
+        __builtin_add_overflow(row_nbytes, of_slot, &nbytes) ||
+        !ps_multiply(work->n_slots, nbytes, &nbytes) ||
+        __builtin_add_overflow(nbytes, word, &work->nbytes)) {
         return ps_fail(PS_TOO_LARGE);
     }
     work->rows = ps_scratch_get(work->nbytes);
     if (work->rows == NULL) {
         return ps_fail(PS_NO_MEMORY);
     }
-    char *const behind = work->rows + work->n_slots * row_nbytes;
+    const int64_t rows_nbytes = ps_ceil_div(work->n_slots * row_nbytes, word) * word;
+    char *const behind = work->rows + rows_nbytes; /* arrivals are aligned */
     work->arrivals = counts > 0 ? (int64_t *)(void *)behind : NULL;
     work->touched = is_dense ? (uint8_t *)behind + work->n_slots * counts : NULL;
-    return ps_run_fill(work->run, behind, 0, work->n_slots * (counts + is_dense));
+    return ps_run_fill(work->run, behind, 0, work->n_slots * of_slot);
 }
 
 /* All memory of the stage, and which slots are touched. Nothing visible is written.
