@@ -164,7 +164,10 @@ PASSES = {
         1,
     ),
     "a copy": (partial(ps.scatter, np.zeros((4096, 8192)).T, [0]), 1.0),
-    "a flat copy": (partial(ps.gather, np.zeros((4096, 8192)).T, [0]), None),
+    "a flat copy": (
+        lambda places: ps.gather(np.zeros((2048, 4096)).T, places, None),
+        PLACES,
+    ),
     "running forms": (partial(ps.segment_scan, 1.0 * PLACES), PLACES),
     "running forms of any ids": (
         partial(ps.segment_scan, np.ones(N, np.float32)),

@@ -107,6 +107,7 @@ def test_longer_indices_of_any_type_are_numpys(dtype, op):
                 assert_same(target, expected, f"{way} {n} {size}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["partition", None])
 @pytest.mark.parametrize("index_dtype", [np.int32, np.int64])
 @pytest.mark.parametrize("dtype", ["i32", "f32", "f64", "u64"])
