@@ -7,7 +7,8 @@
 #   make test-pythons  the quick tests on the newest Python here, and on NumPy 2.0
 #   make coverage, make format, make lint, make clean
 #
-# Tests of threads, signals and forks run alone, the others in a process for each core.
+# Tests of threads, signals and forks run alone, the others in a process for each core,
+# file by file: what a file builds or runs for all of its tests is made once.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -16,7 +17,7 @@ BUILT := build/built
 SOURCES := setup.py $(wildcard csrc/*/*.c csrc/*/*.h)
 JOBS ?= $(shell nproc 2>/dev/null || echo 1)
 PYTEST := $(BIN)/python -m pytest
-SPREAD := -n $(JOBS) --dist loadgroup
+SPREAD := -n $(JOBS) --dist loadfile
 FORMATTED := $(wildcard csrc/base/*.[ch] csrc/kernels/*.[ch] csrc/ops/*.[ch] csrc/python/*.[ch])
 
 .PHONY: all demo test test-quick test-pythons bench gate asan tsan coverage format lint clean

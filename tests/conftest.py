@@ -22,7 +22,6 @@ CHECKS = [HealthCheck.too_slow, HealthCheck.data_too_large]
 MARKERS = (
     "slow: left out of the quick run",
     "alone: wants the machine to itself: threads, signals, forks",
-    "xdist_group(name): tests of a group share a process, where there are several",
 )
 EXAMPLES = {"quick": 100, "full": 1000, "nightly": 20_000}
 

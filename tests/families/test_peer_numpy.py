@@ -18,9 +18,6 @@ import pytest
 import pyscatter
 from tests.peers import numpy_adapter
 
-# All ask one child process, which takes half a minute.
-pytestmark = pytest.mark.xdist_group("peer_numpy")
-
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # Tests that must reach pyscatter, and calls by name: a little below what NumPy has.

@@ -21,7 +21,7 @@ done
 rm -f "$copy"/pyscatter/*.so
 cd "$copy"
 tests=()
-spread=(-n "$(nproc)" --dist loadgroup)
+spread=(-n "$(nproc)" --dist loadfile)
 case $kind in
 address)
     flags="-fsanitize=address -fno-omit-frame-pointer -O1"

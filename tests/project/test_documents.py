@@ -304,7 +304,6 @@ def grown(tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("grown")
 @pytest.mark.parametrize("page", HOWTOS, ids=name_of)
 def test_howto_works(page, grown):
     for _, code in blocks(page, "pycon"):

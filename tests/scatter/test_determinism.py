@@ -272,7 +272,9 @@ def test_targets_of_any_layout_get_the_same_bits(dtype, layout):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("values_shape", [(), (1,), (16,), (1, 16), (UPDATES["rows"], 1)])
+@pytest.mark.parametrize(
+    "values_shape", [(), (1,), (16,), (1, 16), (UPDATES["rows"], 1)]
+)
 def test_broadcast_values_have_the_same_bits(values_shape):
     a, index, _ = problem("f32", "rows", "power_law")
     values = rng_for("broadcast").standard_normal(values_shape).astype(np.float32)

@@ -21,9 +21,6 @@ pytest.importorskip("numpy_groupies.tests", reason="it came without its tests")
 
 from tests.peers import groupies_adapter
 
-# All ask one child process.
-pytestmark = pytest.mark.xdist_group("peer_groupies")
-
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MIN_TESTS, MIN_CALLS = 800, 1500
 DEVIATIONS = {

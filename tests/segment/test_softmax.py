@@ -442,7 +442,6 @@ for values in (x, x.astype(np.float32), x.astype(np.float16)):
 """
 
 
-@pytest.mark.xdist_group("children")
 def test_the_same_bits_whatever_numpy_makes_of_the_cpu():
     root = str(Path(ps.__file__).resolve().parent.parent)
     core = getattr(np, "_core", None) or np.core
