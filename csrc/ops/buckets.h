@@ -4,34 +4,7 @@
 #define PS_OPS_BUCKETS_H
 
 #include "ops/ops.h"
-
-#define PS_WIDTH_INLINE static inline __attribute__((always_inline))
-
-/* Item i of an array of int32, or of int64 where it is wide. */
-PS_WIDTH_INLINE int64_t
-ps_at(const bool is_wide, const void *array, int64_t i)
-{
-    return is_wide ? ((const int64_t *)array)[i] : ((const int32_t *)array)[i];
-}
-
-/* The same, written; `value` fits. */
-PS_WIDTH_INLINE void
-ps_put(const bool is_wide, void *array, int64_t i, int64_t value)
-{
-    if (is_wide) {
-        ((int64_t *)array)[i] = value;
-    }
-    else {
-        ((int32_t *)array)[i] = (int32_t)value;
-    }
-}
-
-/* Bytes of n items; n is no more than ps_fits_buckets has allowed. */
-static inline int64_t
-ps_width_bytes(bool is_wide, int64_t n)
-{
-    return n * (is_wide ? 8 : 4);
-}
+#include "ops/widths.h"
 
 enum {
     /* Entries that are read at a time. */

@@ -54,8 +54,8 @@ fault_at(enum ps_fault fault, const ps_numbers *numbers, int64_t position,
 
 /* The array that a message names is the one that the caller knows: `indices` of CSR and
  * CSC, whether they are rows or columns. */
-ps_status
-ps_bad_place(const ps_matrix *matrix, bool of_rows, int64_t position, int64_t value)
+static ps_status
+bad_place(const ps_matrix *matrix, bool of_rows, int64_t position, int64_t value)
 {
     const enum ps_fault fault = matrix->format != PS_COO       ? PS_FAULT_INDEX
                                 : of_rows != matrix->is_turned ? PS_FAULT_ROW
@@ -142,7 +142,7 @@ ps_read_places(const ps_matrix *matrix, bool of_rows, int64_t first, int64_t n,
     while (place[i] >= 0) {
         i++;
     }
-    return ps_bad_place(matrix, of_rows, first + i, ps_number_at(numbers, first + i));
+    return bad_place(matrix, of_rows, first + i, ps_number_at(numbers, first + i));
 }
 
 /* COO has none, and nothing to check here. */
@@ -224,7 +224,7 @@ check_places(const ps_matrix *matrix, bool of_rows, ps_run *run)
         return run != NULL ? ps_run_status(run) : PS_SUCCESS;
     }
     const ps_numbers *const numbers = of_rows ? &matrix->row : &matrix->col;
-    return ps_bad_place(matrix, of_rows, bad, ps_number_at(numbers, bad));
+    return bad_place(matrix, of_rows, bad, ps_number_at(numbers, bad));
 }
 
 /* The ends first, since they tell what most often is wrong: spare room behind the

@@ -112,10 +112,6 @@ void ps_read_slices(const ps_matrix *matrix, int64_t first, int64_t n, int64_t *
 /* The slice that entry `e` lies in, where indptr has been checked; else any. */
 int64_t ps_slice_of(const ps_matrix *matrix, int64_t e);
 
-/* The status for a row or column that has been found out of bounds. */
-ps_status ps_bad_place(const ps_matrix *matrix, bool of_rows, int64_t position,
-                       int64_t value);
-
 /* The first slice, from 0 to the number of slices, before which there are at least
  * `work` entries and slices together: cuts a matrix into parts that cost alike. A
  * structure that is not monotone gives any such number. */

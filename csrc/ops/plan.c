@@ -20,6 +20,7 @@
 #include "ops/address.h"
 #include "ops/group.h"
 #include "ops/run.h"
+#include "ops/widths.h"
 
 enum {
     /* Row pointers cover the whole axis up to this many rows per entry. */
@@ -27,34 +28,12 @@ enum {
     DENSE_SPARE = 1024
 };
 
-#define PLAN_INLINE static inline __attribute__((always_inline))
-
-/* Item i of an array of int32 or int64. */
-PLAN_INLINE int64_t
-at(const bool is_wide, const void *array, int64_t i)
-{
-    return is_wide ? ((const int64_t *)array)[i] : ((const int32_t *)array)[i];
-}
-
-/* The same, written; `value` fits, since is_wide was chosen by the largest number of
- * the plan. */
-PLAN_INLINE void
-put(const bool is_wide, void *array, int64_t i, int64_t value)
-{
-    if (is_wide) {
-        ((int64_t *)array)[i] = value;
-    }
-    else {
-        ((int32_t *)array)[i] = (int32_t)value;
-    }
-}
-
 /* Bytes of n items of one of the plan's arrays, which all have one width. In range: n
  * is no more than ps_build_plan has allowed. */
 static int64_t
 nbytes_of(const ps_plan *plan, int64_t n)
 {
-    return n * (int64_t)(plan->is_wide ? sizeof(int64_t) : sizeof(int32_t));
+    return ps_width_bytes(plan->is_wide, n);
 }
 
 /* What __sizeof__ and nbytes show: all arrays, of which `order` and `touched` may be
@@ -81,21 +60,22 @@ ps_close_plan(ps_plan *plan)
 /* ---- rows ---- */
 
 /* row[first + i] = the row of entry i of a block of n, -1 for those that the list
- * leaves out. */
-PLAN_INLINE void
+ * leaves out. Offsets of the list are rows, since the address has steps of one. Where
+ * some are left out, all are -1 first: a list does not name those that it lacks. */
+PS_WIDTH_INLINE void
 store_rows(const bool is_wide, void *row, int64_t first, int64_t n, const ps_list *list)
 {
     if (list->source == NULL) {
         for (int64_t i = 0; i < n; i++) {
-            put(is_wide, row, first + i, list->offset[i]);
+            ps_put(is_wide, row, first + i, list->offset[i]);
         }
         return;
     }
     for (int64_t i = 0; i < n; i++) {
-        put(is_wide, row, first + i, -1);
+        ps_put(is_wide, row, first + i, -1);
     }
     for (int64_t i = 0; i < list->n; i++) {
-        put(is_wide, row, first + list->source[i], list->offset[i]);
+        ps_put(is_wide, row, first + list->source[i], list->offset[i]);
     }
 }
 
@@ -166,7 +146,7 @@ fill_rows(ps_plan_build *build, ps_run *run)
 
 /* is_sorted, min and max of row [n], -1 left out where `drops`. Without a branch on
  * rows that are left out, where none is, the compiler makes vector code of the loop. */
-PLAN_INLINE void
+PS_WIDTH_INLINE void
 look_at_rows(const bool is_wide, const bool drops, ps_plan *plan, ps_run *run)
 {
     int64_t low = INT64_MAX, high = -1, before = 0;
@@ -174,7 +154,7 @@ look_at_rows(const bool is_wide, const bool drops, ps_plan *plan, ps_run *run)
     ps_stretch part = ps_stretch_of(run, plan->n, 8);
     while (ps_next_stretch(&part)) {
         for (int64_t i = part.first; i < part.last; i++) {
-            const int64_t row = at(is_wide, plan->row, i);
+            const int64_t row = ps_at(is_wide, plan->row, i);
             if (!drops || row >= 0) {
                 low = ps_min(low, row);
                 high = ps_max(high, row);
@@ -206,16 +186,16 @@ look(ps_plan *plan, ps_run *run)
 /* ---- groups, one for each row of the axis ---- */
 
 /* start[g + 1] = entries of row g, then their sum up to it. */
-PLAN_INLINE void
+PS_WIDTH_INLINE void
 count_rows(const bool is_wide, ps_plan *plan, ps_run *run)
 {
     ps_stretch part = ps_stretch_of(run, plan->n, PS_LINE_BYTES);
     while (ps_next_stretch(&part)) {
         for (int64_t i = part.first; i < part.last; i++) {
-            const int64_t row = at(is_wide, plan->row, i);
+            const int64_t row = ps_at(is_wide, plan->row, i);
             if (row >= 0) {
-                put(is_wide, plan->start, row + 1,
-                    at(is_wide, plan->start, row + 1) + 1);
+                ps_put(is_wide, plan->start, row + 1,
+                       ps_at(is_wide, plan->start, row + 1) + 1);
             }
         }
     }
@@ -223,11 +203,11 @@ count_rows(const bool is_wide, ps_plan *plan, ps_run *run)
     part = ps_stretch_of(run, plan->n_groups, 8);
     while (ps_next_stretch(&part)) {
         for (int64_t g = part.first + 1; g <= part.last; g++) {
-            const int64_t count = at(is_wide, plan->start, g);
+            const int64_t count = ps_at(is_wide, plan->start, g);
             plan->largest = ps_max(plan->largest, count);
             plan->n_named += count > 0;
             sum += count;
-            put(is_wide, plan->start, g, sum);
+            ps_put(is_wide, plan->start, g, sum);
         }
     }
 }
@@ -235,7 +215,7 @@ count_rows(const bool is_wide, ps_plan *plan, ps_run *run)
 /* Ask for the place where the entry `ahead` entries on will be put: its start, and the
  * line of `order` that this names by then or nearly so. Stores wait for their lines one
  * after the other; asked for, they come side by side. */
-PLAN_INLINE void
+PS_WIDTH_INLINE void
 ask_place(const bool is_wide, const ps_plan *plan, int64_t i)
 {
     enum {
@@ -244,28 +224,29 @@ ask_place(const bool is_wide, const ps_plan *plan, int64_t i)
     };
     const size_t size = is_wide ? sizeof(int64_t) : sizeof(int32_t);
     if (i + START_AHEAD < plan->n) {
-        const int64_t later = ps_max(0, at(is_wide, plan->row, i + START_AHEAD));
-        const int64_t next = ps_max(0, at(is_wide, plan->row, i + ORDER_AHEAD));
+        const int64_t later = ps_max(0, ps_at(is_wide, plan->row, i + START_AHEAD));
+        const int64_t next = ps_max(0, ps_at(is_wide, plan->row, i + ORDER_AHEAD));
         __builtin_prefetch((char *)plan->start + (size_t)later * size, 1);
         __builtin_prefetch(
-                (char *)plan->order + (size_t)at(is_wide, plan->start, next) * size, 1);
+                (char *)plan->order + (size_t)ps_at(is_wide, plan->start, next) * size,
+                1);
     }
 }
 
 /* start[g] moves along its group while entries are placed, up to the start of the next
  * one; at the end all are moved back by one place. */
-PLAN_INLINE void
+PS_WIDTH_INLINE void
 place_entries(const bool is_wide, ps_plan *plan, ps_run *run)
 {
     ps_stretch part = ps_stretch_of(run, plan->n, 2 * PS_LINE_BYTES);
     while (ps_next_stretch(&part)) {
         for (int64_t i = part.first; i < part.last; i++) {
-            const int64_t row = at(is_wide, plan->row, i);
+            const int64_t row = ps_at(is_wide, plan->row, i);
             ask_place(is_wide, plan, i);
             if (row >= 0) {
-                const int64_t to = at(is_wide, plan->start, row);
-                put(is_wide, plan->order, to, i);
-                put(is_wide, plan->start, row, to + 1);
+                const int64_t to = ps_at(is_wide, plan->start, row);
+                ps_put(is_wide, plan->order, to, i);
+                ps_put(is_wide, plan->start, row, to + 1);
             }
         }
     }
@@ -273,10 +254,10 @@ place_entries(const bool is_wide, ps_plan *plan, ps_run *run)
     while (ps_next_stretch(&part)) {
         for (int64_t i = part.first; i < part.last; i++) {
             const int64_t g = plan->n_groups - i;
-            put(is_wide, plan->start, g, at(is_wide, plan->start, g - 1));
+            ps_put(is_wide, plan->start, g, ps_at(is_wide, plan->start, g - 1));
         }
     }
-    put(is_wide, plan->start, 0, 0);
+    ps_put(is_wide, plan->start, 0, 0);
 }
 
 /* start [size + 1] and, unless entries are in order already, order [n_kept]: entry
@@ -310,7 +291,7 @@ sort_named(const ps_plan *plan, ps_keyed *room, ps_run *run)
     ps_stretch part = ps_stretch_of(run, plan->n, sizeof(ps_keyed));
     while (ps_next_stretch(&part)) {
         for (int64_t i = part.first; i < part.last; i++) {
-            const int64_t row = at(plan->is_wide, plan->row, i);
+            const int64_t row = ps_at(plan->is_wide, plan->row, i);
             if (row >= 0) {
                 room[n++] = (ps_keyed){row, i};
             }
@@ -346,16 +327,16 @@ store_groups(ps_plan *plan, const ps_keyed *sorted, ps_run *run)
         for (int64_t i = part.first; i < part.last; i++) {
             if (i == 0 || sorted[i].key != sorted[i - 1].key) {
                 first = i;
-                put(plan->is_wide, plan->start, ++g, i);
-                put(plan->is_wide, plan->touched, g, sorted[i].key);
+                ps_put(plan->is_wide, plan->start, ++g, i);
+                ps_put(plan->is_wide, plan->touched, g, sorted[i].key);
             }
             plan->largest = ps_max(plan->largest, i - first + 1);
             if (plan->order != NULL) {
-                put(plan->is_wide, plan->order, i, sorted[i].place);
+                ps_put(plan->is_wide, plan->order, i, sorted[i].place);
             }
         }
     }
-    put(plan->is_wide, plan->start, plan->n_groups, plan->n_kept);
+    ps_put(plan->is_wide, plan->start, plan->n_groups, plan->n_kept);
     return ps_run_status(run);
 }
 
@@ -433,7 +414,8 @@ ps_plan_group(const ps_plan *plan, int64_t position)
     int64_t low = 0, high = plan->n_groups;
     while (high - low > 1) {
         const int64_t middle = low + (high - low) / 2;
-        *(at(plan->is_wide, plan->start, middle) <= position ? &low : &high) = middle;
+        *(ps_at(plan->is_wide, plan->start, middle) <= position ? &low : &high) =
+                middle;
     }
     return low;
 }
@@ -447,8 +429,8 @@ ps_plan_cut(const ps_plan *plan, int64_t position)
         return position <= 0 ? 0 : plan->n_kept;
     }
     const int64_t group = ps_plan_group(plan, position);
-    const int64_t start = at(plan->is_wide, plan->start, group);
-    return start == position ? start : at(plan->is_wide, plan->start, group + 1);
+    const int64_t start = ps_at(plan->is_wide, plan->start, group);
+    return start == position ? start : ps_at(plan->is_wide, plan->start, group + 1);
 }
 
 /* What kernels are given for positions [first, last), a cut each: the group of the

@@ -270,17 +270,11 @@ take_data(ps_state *state, PyObject *object)
     if (data == NULL) {
         return NULL;
     }
-    const enum ps_dtype dtype = ps_dtype_of(state, PyArray_DESCR(data));
-    if (!ps_multiplies(dtype)) {
-        PyErr_Format(PyExc_TypeError,
-                     "data must be bools, integers, floats or complex numbers of at "
-                     "most double precision, got dtype %S",
-                     (PyObject *)PyArray_DESCR(data));
+    if (ps_require_factors(state, data, "data") < 0) {
         Py_CLEAR(data);
+        return NULL;
     }
-    if (data != NULL) {
-        hold(&data);
-    }
+    hold(&data);
     return data;
 }
 

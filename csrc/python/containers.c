@@ -211,13 +211,7 @@ release(const ps_container *self)
     Py_XDECREF(self->pointers);
 }
 
-static ps_status
-check_matrix(void *matrix, ps_run *run)
-{
-    return ps_check_matrix(matrix, run);
-}
-
-/* Lengths against each other and the shape, then contents, as every op checks them. */
+/* Arrays of a layout that the ops do not read are checked in a copy. */
 static int
 check(ps_state *state, const making *made)
 {
@@ -233,13 +227,7 @@ check(ps_state *state, const making *made)
                         .second_is_unsigned = made->entries_are_unsigned};
     sparse.second =
             sparse.first != NULL ? ps_contiguous((PyArrayObject *)self->entries) : NULL;
-    ps_matrix matrix;
-    int status = sparse.second != NULL ? ps_open_sparse(state, &sparse, &matrix) : -1;
-    if (status == 0) {
-        const int64_t nbytes =
-                PyArray_NBYTES(sparse.first) + PyArray_NBYTES(sparse.second);
-        status = ps_raise(state, ps_run_op(state, check_matrix, &matrix, nbytes), "A");
-    }
+    const int status = sparse.second != NULL ? ps_check_sparse(state, &sparse) : -1;
     ps_close_sparse(&sparse);
     return status;
 }

@@ -279,6 +279,10 @@ ps_flat_of(PyArrayObject *array)
 PyObject *
 ps_deliver(PyArrayObject *result, PyArrayObject *out)
 {
+    if (!ps_lies_in_base(out)) {
+        ps_raise_changed("out");
+        return NULL;
+    }
     PyArray_Descr *const native =
             PyArray_DescrNewByteorder(PyArray_DESCR(out), NPY_NATIVE);
     if (native == NULL) {

@@ -5,6 +5,8 @@
  * times, and a copy costs as much as reading it once or twice. */
 #include "python/dense.h"
 
+#include "base/sizes.h"
+#include "python/args.h"
 #include "python/arrays.h"
 #include "python/copies.h"
 #include "python/matrix.h"
@@ -81,6 +83,48 @@ ps_turned(PyArrayObject *array)
     const int ndim = PyArray_NDIM(array);
     return ndim > 1 ? (PyArrayObject *)PyArray_SwapAxes(array, ndim - 2, ndim - 1)
                     : (PyArrayObject *)Py_NewRef((PyObject *)array);
+}
+
+PyArrayObject *
+ps_take_target(ps_state *state, PyObject *given, int ndim, const npy_intp *shape,
+               PyArray_Descr *descr)
+{
+    if (given == NULL) {
+        Py_INCREF(descr);
+        return (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape,
+                                                     NULL, NULL, 0, NULL);
+    }
+    if (ps_require_array(state, given, "out") < 0 ||
+        ps_check_out(state, (PyArrayObject *)given, ndim, shape, descr,
+                     NPY_SAME_KIND_CASTING) < 0) {
+        return NULL;
+    }
+    PyArrayObject *out = ps_plain((PyArrayObject *)given);
+    if (out != NULL && !ps_lies_in_base(out)) {
+        ps_raise_changed("out");
+        Py_CLEAR(out);
+    }
+    return out;
+}
+
+int
+ps_deliver_sums(PyArrayObject *sums, PyArrayObject *target)
+{
+    if (sums == target) {
+        return 0;
+    }
+    PyObject *const done = ps_deliver(sums, target);
+    Py_XDECREF(done);
+    return done != NULL ? 0 : -1;
+}
+
+int64_t
+ps_product_nbytes(int64_t items, int64_t nbytes, int64_t batch)
+{
+    int64_t all;
+    return ps_multiply(items, nbytes, &all) && ps_multiply(all, batch, &all)
+                   ? all
+                   : INT64_MAX;
 }
 
 int

@@ -28,6 +28,17 @@ int ps_lay_dense(ps_state *state, PyArrayObject **array, PyArray_Descr *descr,
 /* A view with the last two axes exchanged; of fewer axes, the array itself. */
 PyArrayObject *ps_turned(PyArrayObject *array);
 
+/* The result of a product: a fresh array of this shape and dtype, or out= where it is
+ * given, checked, as an array of base class. A new reference, or NULL. */
+PyArrayObject *ps_take_target(ps_state *state, PyObject *given, int ndim,
+                              const npy_intp *shape, PyArray_Descr *descr);
+
+/* What the op wrote goes to its target, where that is another array. 0 or -1. */
+int ps_deliver_sums(PyArrayObject *sums, PyArrayObject *target);
+
+/* Bytes that `items` of `nbytes` each move in each of `batch` products, at most. */
+int64_t ps_product_nbytes(int64_t items, int64_t nbytes, int64_t batch);
+
 /* The values of a sparse matrix as kernels want them, in *data, which is exchanged and
  * may be NULL: contiguous, native, of `type`; conjugate where that is asked. 0 or -1.
  */

@@ -156,17 +156,6 @@ ps_entries_back(const ps_reduce *work, PyArrayObject *rows, bool of_entries)
     return result;
 }
 
-ps_index
-ps_flat_index(PyArrayObject *array, int64_t size, int64_t *stride)
-{
-    *stride = PyArray_ITEMSIZE(array);
-    return (ps_index){.data = PyArray_BYTES(array),
-                      .strides = stride,
-                      .type = (enum ps_index_type)ps_index_type_of(array),
-                      .size = size,
-                      .step = 1};
-}
-
 /* Numbers of a contiguous index as rows of `each` batches counted on; -1 for those that
  * are out of bounds. */
 static PyArrayObject *

@@ -26,9 +26,6 @@ PyArrayObject *ps_entries_back(const ps_reduce *work, PyArrayObject *rows,
 int ps_flat_ids(const ps_reduce *work, bool resolves, PyArrayObject **ids);
 int ps_flat_gather(const ps_reduce *work, PyArrayObject **gather);
 
-/* A contiguous array as an index of `size` rows; *stride has to outlive it. */
-ps_index ps_flat_index(PyArrayObject *array, int64_t size, int64_t *stride);
-
 /* Segments of all batches. 0, or -1 with an exception where there are too many. */
 int ps_count_segments(const ps_reduce *work, int64_t *n);
 

@@ -104,6 +104,19 @@ take_shape(ps_state *state, PyObject *object, const char *name, ps_sparse *spars
     return status;
 }
 
+int
+ps_require_factors(ps_state *state, PyArrayObject *array, const char *name)
+{
+    if (ps_multiplies(ps_dtype_of(state, PyArray_DESCR(array)))) {
+        return 0;
+    }
+    PyErr_Format(PyExc_TypeError,
+                 "%s must be bools, integers, floats or complex numbers of at most "
+                 "double precision, got dtype %S",
+                 name, (PyObject *)PyArray_DESCR(array));
+    return -1;
+}
+
 /* Are these numbers that the ops read as they lie? */
 static bool
 are_plain(PyArrayObject *array)
@@ -161,18 +174,12 @@ take_data(ps_state *state, PyObject *object, ps_sparse *sparse)
     if (array == NULL) {
         return -1;
     }
-    const enum ps_dtype dtype = ps_dtype_of(state, PyArray_DESCR(array));
-    if (!ps_multiplies(dtype)) {
-        PyErr_Format(PyExc_TypeError,
-                     "data must be bools, integers, floats or complex numbers of at "
-                     "most double precision, got dtype %S",
-                     (PyObject *)PyArray_DESCR(array));
-    }
-    else if (PyArray_NDIM(array) != 1) {
+    const bool are_factors = ps_require_factors(state, array, "data") == 0;
+    if (are_factors && PyArray_NDIM(array) != 1) {
         PyErr_Format(PyExc_ValueError, "data must have 1 axis, got %d",
                      PyArray_NDIM(array));
     }
-    else {
+    else if (are_factors) {
         sparse->data = ps_plain(array);
     }
     Py_DECREF(array);
@@ -328,6 +335,14 @@ ps_open_sparse(ps_state *state, const ps_sparse *sparse, ps_matrix *matrix)
     return open_data(state, sparse, matrix);
 }
 
+bool
+ps_meets_sparse(PyArrayObject *array, const ps_sparse *sparse)
+{
+    return (sparse->data != NULL && ps_extents_meet(array, sparse->data)) ||
+           ps_extents_meet(array, sparse->first) ||
+           ps_extents_meet(array, sparse->second);
+}
+
 void
 ps_close_sparse(ps_sparse *sparse)
 {
@@ -342,20 +357,26 @@ check_matrix(void *matrix, ps_run *run)
     return ps_check_matrix(matrix, run);
 }
 
+int
+ps_check_sparse(ps_state *state, const ps_sparse *sparse)
+{
+    ps_matrix matrix;
+    if (ps_open_sparse(state, sparse, &matrix) < 0) {
+        return -1;
+    }
+    const int64_t nbytes =
+            PyArray_NBYTES(sparse->first) + PyArray_NBYTES(sparse->second);
+    return ps_raise(state, ps_run_op(state, check_matrix, &matrix, nbytes), "A");
+}
+
 PyObject *
 ps_py_check_matrix(PyObject *module, PyObject *object)
 {
     ps_state *const state = ps_get_state(module);
     ps_sparse sparse;
-    ps_matrix matrix;
-    int status = ps_take_sparse(state, object, "A", &sparse);
-    if (status == 0) {
-        status = ps_open_sparse(state, &sparse, &matrix);
-    }
-    if (status == 0) {
-        const int64_t nbytes = 4 * (matrix.nnz + ps_slices(&matrix));
-        status = ps_raise(state, ps_run_op(state, check_matrix, &matrix, nbytes), "A");
-    }
+    const int status = ps_take_sparse(state, object, "A", &sparse) < 0
+                               ? -1
+                               : ps_check_sparse(state, &sparse);
     ps_close_sparse(&sparse);
     return status < 0 ? NULL : Py_NewRef(Py_None);
 }

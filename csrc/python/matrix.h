@@ -23,6 +23,9 @@ ps_multiplies(enum ps_dtype dtype)
     return dtype != PS_raw && dtype != PS_t64 && dtype != PS_f80;
 }
 
+/* 0, or -1 with a TypeError about the dtype of an array called `name`. */
+int ps_require_factors(ps_state *state, PyArrayObject *array, const char *name);
+
 /* Is it one: has it a `format` that names a sparse format? 1 or 0; or -1 with a
  * TypeError for formats other than csr, csc and coo, which names .tocsr(). `format` is
  * set to one of enum ps_format. */
@@ -44,6 +47,13 @@ int ps_take_parts(ps_state *state, PyObject *object, const char *name,
  * are not looked at. To be called after the last Python code of a call and before the
  * op. 0, or -1 with an exception. */
 int ps_open_sparse(ps_state *state, const ps_sparse *sparse, ps_matrix *matrix);
+
+/* Lengths against each other and the shape, then contents, as every op checks them. 0,
+ * or -1 with an exception. */
+int ps_check_sparse(ps_state *state, const ps_sparse *sparse);
+
+/* May an array share memory with those of a matrix? */
+bool ps_meets_sparse(PyArrayObject *array, const ps_sparse *sparse);
 
 void ps_close_sparse(ps_sparse *sparse);
 

@@ -180,3 +180,15 @@ ps_check_sorted(ps_state *state, PyArrayObject *index, int batch_dims)
     Py_XDECREF((PyObject *)plain);
     return status;
 }
+
+ps_index
+ps_line_index(PyArrayObject *array, int64_t size, int64_t *stride)
+{
+    *stride = PyArray_NDIM(array) == 1 ? PyArray_STRIDE(array, 0)
+                                       : PyArray_ITEMSIZE(array);
+    return (ps_index){.data = PyArray_BYTES(array),
+                      .strides = stride,
+                      .type = (enum ps_index_type)ps_index_type_of(array),
+                      .size = size,
+                      .step = 1};
+}

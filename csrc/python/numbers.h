@@ -23,4 +23,8 @@ int ps_check_sorted(ps_state *state, PyArrayObject *index, int batch_dims);
 int64_t ps_key_of(ps_state *state, PyArrayObject *array, npy_intp at);
 int64_t ps_key_of_zero(PyArrayObject *array);
 
+/* One axis at any stride, or several that are contiguous, native: an index of `size`
+ * rows. *stride has to outlive it. */
+ps_index ps_line_index(PyArrayObject *array, int64_t size, int64_t *stride);
+
 #endif

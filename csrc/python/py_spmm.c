@@ -351,33 +351,16 @@ result_shape(const product *work, npy_intp *shape)
 static bool
 meets_operands(const product *work)
 {
-    return ps_extents_meet(work->out, work->x) ||
-           (work->a.data != NULL && ps_extents_meet(work->out, work->a.data)) ||
-           ps_extents_meet(work->out, work->a.first) ||
-           ps_extents_meet(work->out, work->a.second);
+    return ps_extents_meet(work->out, work->x) || ps_meets_sparse(work->out, &work->a);
 }
 
 static int
 take_out(product *work)
 {
-    PyObject *const given = work->slot[SLOT_OUT];
     npy_intp shape[PS_MAX_DIMS];
     const int ndim = result_shape(work, shape);
-    if (given == NULL) {
-        Py_INCREF(work->result);
-        work->out = (PyArrayObject *)PyArray_NewFromDescr(
-                &PyArray_Type, work->result, ndim, shape, NULL, NULL, 0, NULL);
-        return work->out != NULL ? 0 : -1;
-    }
-    if (ps_require_array(work->state, given, "out") < 0 ||
-        ps_check_out(work->state, (PyArrayObject *)given, ndim, shape, work->result,
-                     NPY_SAME_KIND_CASTING) < 0) {
-        return -1;
-    }
-    work->out = ps_plain((PyArrayObject *)given);
-    if (work->out != NULL && !ps_lies_in_base(work->out)) {
-        return ps_raise_changed("out");
-    }
+    work->out = ps_take_target(work->state, work->slot[SLOT_OUT], ndim, shape,
+                               work->result);
     return work->out == NULL || (work->beta.is_given &&
                                  ps_require_cast(work->state, "out",
                                                  PyArray_DESCR(work->out), work->descr,
@@ -402,12 +385,12 @@ take_sums(product *work)
     const bool is_direct =
             ps_lies_dense(work->state, work->target, work->type, &unused) &&
             (work->slot[SLOT_OUT] == NULL || !meets_operands(work));
-    Py_INCREF(work->descr);
     if (is_direct) {
-        Py_DECREF(work->descr);
         work->sums = (PyArrayObject *)Py_NewRef((PyObject *)work->target);
+        return 0;
     }
-    else if (work->beta.is_given) {
+    Py_INCREF(work->descr);
+    if (work->beta.is_given) {
         work->sums = ps_cast_of(work->target, work->descr);
     }
     else {
@@ -426,16 +409,14 @@ given(const element *constant)
     return constant->is_given ? constant->bytes : NULL;
 }
 
+/* A matrix of few entries may have more rows than fit in a sum. */
 static int64_t
 bytes_moved(const ps_spmm_call *call)
 {
-    const int64_t row = call->width * ps_dtype_size[call->type];
-    int64_t nbytes;
-    return ps_multiply(call->a.nnz + call->a.n_rows + call->a.n_cols, row + 16,
-                       &nbytes) &&
-                           ps_multiply(nbytes, call->batch, &nbytes)
-                   ? nbytes
-                   : INT64_MAX;
+    const int64_t most = INT64_MAX / 4, row = call->width * ps_dtype_size[call->type];
+    const int64_t items = ps_min(call->a.nnz, most) + ps_min(call->a.n_rows, most) +
+                          ps_min(call->a.n_cols, most);
+    return ps_product_nbytes(items, row + 16, call->batch);
 }
 
 /* All pointers are taken here, after the last Python code and before the op. */
@@ -486,19 +467,9 @@ run_product(product *work)
         ps_lay_dense(work->state, &work->x, work->descr, work->type) < 0 ||
         take_sums(work) < 0 || open_call(work, &call) < 0 ||
         ps_raise(work->state,
-                 ps_run_op(work->state, ps_spmm, &call, bytes_moved(&call)), "A") < 0) {
+                 ps_run_op(work->state, ps_spmm, &call, bytes_moved(&call)), "A") < 0 ||
+        ps_deliver_sums(work->sums, work->target) < 0) {
         return NULL;
-    }
-    if (work->sums != work->target) {
-        if (!ps_lies_in_base(work->target)) {
-            ps_raise_changed("out");
-            return NULL;
-        }
-        PyObject *const done = ps_deliver(work->sums, work->target);
-        if (done == NULL) {
-            return NULL;
-        }
-        Py_DECREF(done);
     }
     PyObject *const out = work->slot[SLOT_OUT];
     return Py_NewRef(out != NULL ? out : (PyObject *)work->out);

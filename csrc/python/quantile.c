@@ -6,6 +6,7 @@
 #include "python/arrays.h"
 #include "python/copies.h"
 #include "python/flat.h"
+#include "python/numbers.h"
 
 typedef struct {
     ps_reduce *reduce;
@@ -77,7 +78,7 @@ static void
 take_address(quantile_work *work)
 {
     ps_quantile_call *const call = &work->call;
-    work->id = ps_flat_index(work->ids, call->n_segments, &work->id_stride);
+    work->id = ps_line_index(work->ids, call->n_segments, &work->id_stride);
     work->shape = call->n_entries;
     work->mask_stride = 1;
     call->address = (ps_address){
@@ -109,7 +110,7 @@ take_pointers(quantile_work *work)
         return ps_raise_changed("values");
     }
     if (work->gather != NULL) {
-        call->gather = ps_flat_index(work->gather, call->n_rows, &work->gather_stride);
+        call->gather = ps_line_index(work->gather, call->n_rows, &work->gather_stride);
     }
     if (work->ids != NULL) {
         take_address(work);

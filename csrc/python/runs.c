@@ -73,17 +73,19 @@ ps_take_rows(ps_state *state, ps_runs *runs, PyArrayObject *values,
     return runs->values != NULL ? 0 : -1;
 }
 
-PyArrayObject *
-ps_stops_of(const ps_runs *runs)
+/* Where runs end: `starts`, of offsets, from their second number on. */
+static PyArrayObject *
+stops_of(const ps_runs *runs)
 {
     return runs->are_offsets ? runs->starts : runs->stops;
 }
 
-int
-ps_check_limits(const ps_runs *runs)
+/* Are the limits still what they were taken for? 0, or -1 with an exception. */
+static int
+check_limits(const ps_runs *runs)
 {
     const npy_intp n = runs->n_segments + runs->are_offsets;
-    PyArrayObject *const arrays[2] = {runs->starts, ps_stops_of(runs)};
+    PyArrayObject *const arrays[2] = {runs->starts, stops_of(runs)};
     for (int i = 0; i < 2; i++) {
         if (ps_index_type_of(arrays[i]) < 0 || PyArray_NDIM(arrays[i]) != 1 ||
             PyArray_DIM(arrays[i], 0) != n || ps_is_swapped(arrays[i]) ||
@@ -96,27 +98,15 @@ ps_check_limits(const ps_runs *runs)
     return 0;
 }
 
-/* A vector in native order as an index of `size` rows; *stride has to outlive it. */
-static ps_index
-vector_index(PyArrayObject *vector, int64_t size, int64_t *stride)
-{
-    *stride = PyArray_STRIDE(vector, 0);
-    return (ps_index){.data = PyArray_BYTES(vector),
-                      .strides = stride,
-                      .type = (enum ps_index_type)ps_index_type_of(vector),
-                      .size = size,
-                      .step = 1};
-}
-
 int
 ps_open_limits(const ps_runs *runs, ps_index *start, int64_t *start_stride,
                ps_index *stop, int64_t *stop_stride)
 {
-    if (ps_check_limits(runs) < 0) {
+    if (check_limits(runs) < 0) {
         return -1;
     }
-    *start = vector_index(runs->starts, 0, start_stride);
-    *stop = vector_index(ps_stops_of(runs), 0, stop_stride);
+    *start = ps_line_index(runs->starts, 0, start_stride);
+    *stop = ps_line_index(stops_of(runs), 0, stop_stride);
     if (runs->are_offsets) {
         stop->data += *stop_stride;
     }
@@ -191,7 +181,7 @@ open_entries(ps_runs *runs)
             ps_is_swapped(runs->gather) || !ps_lies_in_base(runs->gather)) {
             return ps_raise_changed("gather");
         }
-        call->gather = vector_index(runs->gather, call->n_rows, &runs->gather_stride);
+        call->gather = ps_line_index(runs->gather, call->n_rows, &runs->gather_stride);
         call->n_entries = PyArray_DIM(runs->gather, 0);
     }
     if (runs->weights != NULL) {
@@ -238,12 +228,12 @@ typedef struct {
 static int
 open_for_reading(const ps_runs *runs, open_ends *ends)
 {
-    PyArrayObject *const stops = ps_stops_of(runs);
+    PyArrayObject *const stops = stops_of(runs);
     *ends = (open_ends){.runs = runs,
                         .stops = stops,
                         .start_data = PyArray_BYTES(runs->starts),
                         .stop_data = PyArray_BYTES(stops)};
-    return ps_check_limits(runs);
+    return check_limits(runs);
 }
 
 /* A handler may raise, or take the limits away. */
@@ -253,7 +243,7 @@ hear_beside(const open_ends *ends, npy_intp turn)
     if (!ps_hears(turn)) {
         return 0;
     }
-    if (ps_hear(turn) < 0 || ps_check_limits(ends->runs) < 0) {
+    if (ps_hear(turn) < 0 || check_limits(ends->runs) < 0) {
         return -1;
     }
     return PyArray_BYTES(ends->runs->starts) == ends->start_data &&
@@ -275,7 +265,7 @@ copy_limits(PyArrayObject *limits, int64_t first, int64_t n, int64_t most, int64
 int
 ps_raise_runs(ps_state *state, const ps_runs *runs, int64_t n_entries)
 {
-    return ps_check_limits(runs) < 0 ? -1 : ps_raise_limits(state, runs, n_entries);
+    return check_limits(runs) < 0 ? -1 : ps_raise_limits(state, runs, n_entries);
 }
 
 int

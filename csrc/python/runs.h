@@ -25,14 +25,9 @@ void ps_begin_runs(ps_runs *runs);
 int ps_take_rows(ps_state *state, ps_runs *runs, PyArrayObject *values,
                  PyArray_Descr *descr);
 
-/* Where runs end: `starts`, of offsets, from their second number on. */
-PyArrayObject *ps_stops_of(const ps_runs *runs);
-
 /* Are the limits still what they were taken for: as many integers along one axis, in
- * native order, in memory that is there? 0, or -1 with an exception. */
-int ps_check_limits(const ps_runs *runs);
-
-/* The same, then both as indices. */
+ * native order, in memory that is there? Then both as indices. 0, or -1 with an
+ * exception. */
 int ps_open_limits(const ps_runs *runs, ps_index *start, int64_t *start_stride,
                    ps_index *stop, int64_t *stop_stride);
 

@@ -79,7 +79,7 @@ take_pointers(scan_work *work)
         call->n_segments = runs->n_segments;
         return ps_open_limits(runs, &call->offsets, &work->stride, &stops, &unused);
     }
-    call->ids = ps_flat_index(work->ids, 0, &work->stride);
+    call->ids = ps_line_index(work->ids, 0, &work->stride);
     return PyArray_SIZE(work->ids) == call->n ? 0 : ps_raise_changed("ids");
 }
 

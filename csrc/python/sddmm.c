@@ -142,9 +142,7 @@ static bool
 meets_operands(const sampling *work)
 {
     return ps_extents_meet(work->out, work->x) || ps_extents_meet(work->out, work->y) ||
-           (work->a.data != NULL && ps_extents_meet(work->out, work->a.data)) ||
-           ps_extents_meet(work->out, work->a.first) ||
-           ps_extents_meet(work->out, work->a.second);
+           ps_meets_sparse(work->out, &work->a);
 }
 
 /* Where the op can write: contiguous, of the type that is computed in. */
@@ -164,21 +162,9 @@ take_out(sampling *work)
     const int ndim = PyArray_NDIM(work->x) - 1;
     memcpy(shape, PyArray_DIMS(work->x), sizeof(npy_intp) * (size_t)ndim);
     shape[ndim - 1] = PyArray_DIM(work->a.second, 0);
-    if (given == NULL) {
-        Py_INCREF(work->result);
-        work->out = (PyArrayObject *)PyArray_NewFromDescr(
-                &PyArray_Type, work->result, ndim, shape, NULL, NULL, 0, NULL);
-    }
-    else if (ps_require_array(work->state, given, "out") == 0 &&
-             ps_check_out(work->state, (PyArrayObject *)given, ndim, shape,
-                          work->result, NPY_SAME_KIND_CASTING) == 0) {
-        work->out = ps_plain((PyArrayObject *)given);
-    }
+    work->out = ps_take_target(work->state, given, ndim, shape, work->result);
     if (work->out == NULL) {
         return -1;
-    }
-    if (!ps_lies_in_base(work->out)) {
-        return ps_raise_changed("out");
     }
     if (lies_well(work, work->out) && (given == NULL || !meets_operands(work))) {
         work->sums = (PyArrayObject *)Py_NewRef((PyObject *)work->out);
@@ -235,11 +221,7 @@ static int64_t
 bytes_moved(const ps_sddmm_call *call)
 {
     const int64_t row = 2 * call->width * ps_dtype_size[call->type];
-    int64_t nbytes;
-    return ps_multiply(call->a.nnz + 1, row + 16, &nbytes) &&
-                           ps_multiply(nbytes, call->batch, &nbytes)
-                   ? nbytes
-                   : INT64_MAX;
+    return ps_product_nbytes(call->a.nnz + 1, row + 16, call->batch);
 }
 
 static PyObject *
@@ -253,19 +235,9 @@ run_sampling(sampling *work)
         take_out(work) < 0 || open_call(work, &call) < 0 ||
         ps_raise(work->state,
                  ps_run_op(work->state, ps_sddmm, &call, bytes_moved(&call)),
-                 "A") < 0) {
+                 "A") < 0 ||
+        ps_deliver_sums(work->sums, work->out) < 0) {
         return NULL;
-    }
-    if (work->sums != work->out) {
-        if (!ps_lies_in_base(work->out)) {
-            ps_raise_changed("out");
-            return NULL;
-        }
-        PyObject *const done = ps_deliver(work->sums, work->out);
-        if (done == NULL) {
-            return NULL;
-        }
-        Py_DECREF(done);
     }
     PyObject *const out = work->slot[SLOT_OUT];
     return Py_NewRef(out != NULL && out != Py_None ? out : (PyObject *)work->out);

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "ops/widths.h"
 #include "python/args.h"
 #include "python/arrays.h"
 #include "python/copies.h"
@@ -172,8 +173,7 @@ refuse_negative(const ps_segment_work *work, const ps_plan *plan)
                         "the plan holds negative indices, which are no segment ids");
         return -1;
     }
-    const int64_t row = plan->is_wide ? ((const int64_t *)plan->row)[at]
-                                      : ((const int32_t *)plan->row)[at];
+    const int64_t row = ps_at(plan->is_wide, plan->row, at);
     const ps_status status = {.code = PS_INDEX_BAD,
                               .value = row - plan->size,
                               .size = plan->size,

@@ -17,6 +17,7 @@
 #include "python/by_ids.h"
 #include "python/copies.h"
 #include "python/flat.h"
+#include "python/numbers.h"
 
 typedef struct {
     ps_reduce *reduce;
@@ -177,13 +178,13 @@ take_pointers(softmax_work *work)
         call->width = 0;
     }
     if (work->gather != NULL) {
-        call->gather = ps_flat_index(work->gather, call->n_rows, &work->gather_stride);
+        call->gather = ps_line_index(work->gather, call->n_rows, &work->gather_stride);
     }
     if (work->ids == NULL) {
         return ps_open_limits(runs, &call->start, &work->start_stride, &call->stop,
                               &work->stop_stride);
     }
-    call->ids = ps_flat_index(work->ids, call->n_segments, &work->id_stride);
+    call->ids = ps_line_index(work->ids, call->n_segments, &work->id_stride);
     return PyArray_SIZE(work->ids) == call->n_entries ? 0 : ps_raise_changed("ids");
 }
 

@@ -306,21 +306,15 @@ take_values(ps_state *state, PyObject *object, const char *name, int64_t nnz,
     if (array == NULL || ps_hold_view(&array) < 0) {
         return -1;
     }
-    const enum ps_dtype dtype = ps_dtype_of(state, PyArray_DESCR(array));
-    if (!ps_multiplies(dtype)) {
-        PyErr_Format(PyExc_TypeError,
-                     "%s must be bools, integers, floats or complex numbers of at most "
-                     "double precision, got dtype %S",
-                     name, (PyObject *)PyArray_DESCR(array));
-    }
-    else if (PyArray_NDIM(array) != 1 || PyArray_SIZE(array) != nnz) {
+    const bool are_factors = ps_require_factors(state, array, name) == 0;
+    if (are_factors && (PyArray_NDIM(array) != 1 || PyArray_SIZE(array) != nnz)) {
         const npy_intp wanted = nnz;
         char format[64];
         PyOS_snprintf(format, sizeof(format), "%s has shape %%U; expected %%U", name);
         ps_raise_shapes(PyExc_ValueError, format, PyArray_NDIM(array),
                         PyArray_DIMS(array), 1, &wanted);
     }
-    else {
+    else if (are_factors) {
         *values = array;
         return 0;
     }
