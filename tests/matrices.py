@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from tests.cases import random_values
+from tests.reference.spmm import triples
 
 FORMATS = ("csr", "csc", "coo")
 
@@ -46,19 +47,9 @@ def random_matrix(rng, format, shape, nnz, dtype, *, index=np.int32, special=Tru
     return matrix_of(format, row, col, data, shape, index)
 
 
-def entries_of(A):
-    """Return rows, columns and values of all entries as they are stored."""
-    if A.format == "coo":
-        row, col = A.row, A.col
-    else:
-        slices = np.repeat(np.arange(len(A.indptr) - 1), np.diff(A.indptr))
-        row, col = (slices, A.indices) if A.format == "csr" else (A.indices, slices)
-    return row, col, np.ones(len(row)) if A.data is None else A.data
-
-
 def dense_of(A, dtype=float):
     """Return the sum of all entries at each place."""
     dense = np.zeros(A.shape, dtype)
-    row, col, data = entries_of(A)
+    row, col, data = triples(A)
     np.add.at(dense, (row, col), data)
     return dense

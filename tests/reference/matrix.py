@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from .combine import times
+
 
 def entries(matrix):
     """Return the (row, column, value) of each stored entry, in storage order."""
@@ -49,18 +51,7 @@ def assemble(data, row, col):
     return {k: data.dtype.type(v) for k, v in sums_of(found).items()}
 
 
-def times(a, b):
-    """Multiply two values of one dtype: bools by and, complex as (ac-bd, ad+bc)."""
-    if isinstance(a, np.bool_):
-        return a & b
-    with np.errstate(all="ignore"):
-        if isinstance(a, np.complexfloating):
-            re = a.real * b.real - a.imag * b.imag
-            im = a.real * b.imag + a.imag * b.real
-            return type(a)(complex(re, im))
-        return a * b
-
-
+@np.errstate(all="ignore")
 def spgemm(a, b):
     """Return {(row, column): sum} of the product of two matrices, and its dtype.
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 import pyscatter as ps
 from tests import reference
 from tests.cases import DTYPES, as_byteswapped, as_odd_strides, random_values, rng_for
-from tests.matrices import FORMATS, dense_of, entries_of, matrix_of, random_matrix
+from tests.matrices import FORMATS, dense_of, matrix_of, random_matrix
+from tests.reference.spmm import triples
 from tests.spmm_bits import assert_same
 
 NUMBERS = [name for name in DTYPES if name not in ("f80", "datetime", "timedelta")]
@@ -138,7 +139,7 @@ def test_it_is_the_derivative_of_a_product():
     rng = rng_for("derivative")
     A = random_matrix(rng, "csc", (5, 4), 9, np.float64, special=False)
     X, G = rng.random((4, 3)), rng.random((5, 3))
-    row, col, _ = entries_of(A)
+    row, col, _ = triples(A)
     np.testing.assert_allclose(ps.sddmm(A, G, X), (G @ X.T)[row, col])
     np.testing.assert_allclose(
         ps.spmm(A, G, transpose=True), dense_of(A).T @ G, rtol=1e-9, atol=1e-12

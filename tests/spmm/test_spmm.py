@@ -18,7 +18,8 @@ from tests.cases import (
     random_values,
     rng_for,
 )
-from tests.matrices import FORMATS, dense_of, entries_of, matrix_of, random_matrix
+from tests.matrices import FORMATS, dense_of, matrix_of, random_matrix
+from tests.reference.spmm import triples
 from tests.spmm_bits import assert_same
 
 NUMBERS = [name for name in DTYPES if name not in ("f80", "datetime", "timedelta")]
@@ -296,7 +297,7 @@ def test_long_rows_and_many_entries(format, width):
     )
     X = rng.random((70, width)).astype("f4")
     expected = np.zeros((50, width), "f4")
-    r, c, values = entries_of(A)
+    r, c, values = triples(A)
     for i, j, a in zip(r, c, values, strict=True):
         expected[i] += a * X[j]
     assert_same(ps.spmm(A, X), expected)
