@@ -23,7 +23,7 @@ MARKERS = (
     "slow: left out of the quick run",
     "alone: wants the machine to itself: threads, signals, forks",
 )
-EXAMPLES = {"quick": 100, "full": 1000, "nightly": 20_000}
+EXAMPLES = {"quick": 100, "full": 300, "nightly": 20_000}
 
 for name, examples in EXAMPLES.items():
     settings.register_profile(

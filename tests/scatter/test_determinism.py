@@ -100,12 +100,14 @@ def numpys(op, a, index, values):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("op", OPS)
+@pytest.mark.parametrize("asked", OPS)
 @pytest.mark.parametrize("dtype", ["f32", "f64", "i32", "i64", "c64", "f16"])
-def test_scatter_has_the_same_bits(dtype, op, shape):
-    if op == "min" and dtype == "c64":
-        op = "sub"  # complex numbers have no order, and add is covered
-    patterns = list(PATTERNS)[:: 2 if shape == "long line" else 1]
+def test_scatter_has_the_same_bits(dtype, asked, shape):
+    # Complex numbers have no order, and add is covered.
+    op = "sub" if (asked, dtype) == ("min", "c64") else asked
+    # Every other pattern, or one of four, each op from another one on.
+    step = 4 if shape == "long line" else 2
+    patterns = list(PATTERNS)[OPS.index(asked) % step :: step]
     for pattern in patterns:
         a, index, values = problem(dtype, shape, pattern)
         plain = check_all_ways(partial(ps.scatter, a, index, values, op=op), pattern)

@@ -84,7 +84,9 @@ def test_the_quick_half(kind):
 def test_every_op(kind, dtype):
     if dtype not in DTYPES:
         pytest.skip("needs ml_dtypes")
-    for shape, op in product(SHAPES, OPS):
+    # Every other pair of shape and op: each meets every other kind of mask.
+    parity = (list(MASKS).index(kind) + len(dtype)) % 2
+    for shape, op in list(product(SHAPES, OPS))[parity::2]:
         a, mask, values = problem(dtype, shape, kind)
         if (op in ("min", "fmax") and dtype == "c64") or (op, dtype[0]) == ("div", "i"):
             continue
