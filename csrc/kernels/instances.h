@@ -49,6 +49,10 @@
     OF_UNIT void NAME(swap, move, size)(char *to, int64_t to_stride, const char *from,   \
                                        int64_t from_stride, int64_t n)                  \
     { copy_move##size(true, to, to_stride, from, from_stride, n); }                     \
+    OF_UNIT void NAME(turn, move, size)(char *to, int64_t to_stride,                      \
+                                       const int64_t *offset, int64_t columns,          \
+                                       const char *from, int64_t rows)                  \
+    { turn_move##size(to, to_stride, offset, columns, from, rows); }                    \
     OF_UNIT void NAME(truth, move, size)(char *to, const char *from, int64_t stride,     \
                                         int64_t n, const char *bits)                    \
     { truth_move##size(to, from, stride, n, bits); }                                    \

@@ -318,7 +318,9 @@ typedef struct {
     /* masked.tmpl.h */
     void (*const (*masked)[PS_NUM_DTYPES])(char *target, const char *mask,
                                            const char *values, int64_t step, int64_t n);
-    /* pack.tmpl.h */
+    /* copy.tmpl.h, pack.tmpl.h */
+    void (*turn[PS_NUM_SIZES])(char *to, int64_t to_stride, const int64_t *offset,
+                               int64_t columns, const char *from, int64_t rows);
     void (*copy[PS_NUM_SIZES])(char *to, int64_t to_stride, const char *from,
                                int64_t from_stride, int64_t n);
     void (*swap[PS_NUM_SIZES])(char *to, int64_t to_stride, const char *from,

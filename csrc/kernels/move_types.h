@@ -16,6 +16,12 @@ typedef struct {
     uint64_t low, high;
 } MOVE_PAIR move16;
 
+/* Four items side by side, for moves through registers. */
+typedef uint8_t quad_move1 __attribute__((vector_size(4)));
+typedef uint16_t quad_move2 __attribute__((vector_size(8)));
+typedef uint32_t quad_move4 __attribute__((vector_size(16)));
+typedef uint64_t quad_move8 __attribute__((vector_size(32)));
+
 /* In #if: of how many numbers does a value of T consist? */
 #define PARTS_OF_move1 1
 #define PARTS_OF_move2 1

@@ -55,6 +55,7 @@
     .compress = {PS_FOR_EACH_SIZE(SIZE_CELL, compress)},
     .copy = {PS_FOR_EACH_SIZE(SIZE_CELL, copy)},
     .swap = {PS_FOR_EACH_SIZE(SIZE_CELL, swap)},
+    .turn = {PS_FOR_EACH_SIZE(SIZE_CELL, turn)},
     .cast = GRID(cast, ISA),
     .partition_count = partition_count,
     .partition_sources = partition_sources,

@@ -37,6 +37,8 @@ enum {
      * many bytes. */
     FEW_COLUMNS = 12,
     TURN_BYTES = 16 << 10,
+    /* Columns of the source that are read side by side: a line of each stays near. */
+    TURNED_COLUMNS = 128,
     /* Bytes between the items of a row up to which a row is copied as a whole: 12,500
      * reversed rows of 8 float64 take 4.3 ns each, column by column 12.5 (Zen 3). */
     NARROW_STRIDE = 64
@@ -48,6 +50,7 @@ enum way {
     ITEMS, /* items straight from the caller's index, which is checked as it is used */
     ROWS,  /* rows straight from an int64 index */
     COLUMNS, /* by lists, whose entries are few: each for a stretch of outer rows */
+    TURNED,  /* the same where outer rows lie side by side in the source */
     STRIDED  /* by lists: the innermost outer axis is a row of items that lie apart */
 };
 
@@ -153,7 +156,37 @@ gather_taken(const ready_gather *ready, int64_t first, int64_t n)
     return done == n ? PS_SUCCESS : ps_fail(PS_INDEX_BAD);
 }
 
-/* The entries of a list, all of a call's, each for outer rows [first, last), in turns
+/* out[r * out_step][i] = from[offset[i]] + r, n outer rows: by squares that are turned
+ * in registers. */
+static void
+turn_columns(const ready_gather *ready, const ps_list *list, char *out,
+             const char *from, int64_t n)
+{
+    const int64_t out_step = ready->call->rows.value_strides[0];
+    const int size = ps_size_of(ready->width_nbytes);
+    for (int64_t i = 0; i < list->n; i += TURNED_COLUMNS) {
+        ps_kernels()->turn[size](out + i * ready->entry_stride, out_step,
+                                 list->offset + i, ps_min(TURNED_COLUMNS, list->n - i),
+                                 from, n);
+    }
+}
+
+/* The same for any layout: a strided copy for each entry. */
+static void
+copy_columns(const ready_gather *ready, const ps_list *list, char *out,
+             const char *from, int64_t n)
+{
+    const ps_rows *const rows = &ready->call->rows;
+    const int size = ps_size_of(ready->width_nbytes);
+    for (int64_t i = 0; i < list->n; i++) {
+        const int64_t entry = list->source != NULL ? list->source[i] : i;
+        ps_kernels()->copy[size](out + entry * ready->entry_stride,
+                                 rows->value_strides[0], from + list->offset[i],
+                                 rows->target_strides[0], n);
+    }
+}
+
+/* The entries of a list, all of a block's, each for outer rows [first, last), in turns
  * that keep the rows of both sides in the first cache. */
 static void
 gather_columns(const ready_gather *ready, const ps_list *list, char *out, int64_t first,
@@ -164,15 +197,11 @@ gather_columns(const ready_gather *ready, const ps_list *list, char *out, int64_
     const int64_t widest = ps_max(ps_max(step, -step), out_step);
     const int64_t turn = ps_max(16, TURN_BYTES / ps_max(1, widest));
     const char *const from = ready->call->source.data;
-    const int size = ps_size_of(ready->width_nbytes);
+    const bool turns = ready->way == TURNED && list->source == NULL;
     for (int64_t row = first, n; row < last; row += n) {
         n = ps_min(turn, last - row);
-        for (int64_t i = 0; i < list->n; i++) {
-            const int64_t entry = list->source != NULL ? list->source[i] : i;
-            ps_kernels()->copy[size](out + row * out_step + entry * ready->entry_stride,
-                                     out_step, from + list->offset[i] + row * step,
-                                     step, n);
-        }
+        (turns ? turn_columns : copy_columns)(ready, list, out + row * out_step,
+                                              from + row * step, n);
         for (int64_t i = row; i < row + n && needs_normal(ready); i++) {
             normalise_entries(ready, out + i * out_step, list->n);
         }
@@ -193,7 +222,7 @@ gather_block(const ready_gather *ready, int64_t first, int64_t n, int64_t outer_
     char *const start = call->out.data + entry_offset + ready->column;
     ps_list list;
     PS_TRY(ps_address_list(&call->address, first, n, room, &list));
-    if (ready->way == COLUMNS && list.n == n) {
+    if ((ready->way == COLUMNS || ready->way == TURNED) && list.n == n) {
         gather_columns(ready, &list, start, outer_first, outer_last);
         return PS_SUCCESS;
     }
@@ -358,9 +387,15 @@ choose_way(ready_gather *ready)
         return STRIDED;
     }
     if (ready->split.n_outer == 1 && ps_size_of(ready->width_nbytes) >= 0 &&
-        call->address.n <= FEW_COLUMNS && ready->split.outer_count > call->address.n &&
         ready->entry_stride < rows->value_strides[0]) {
-        return COLUMNS;
+        const int64_t itemsize = call->source.itemsize;
+        if (rows->target_strides[0] == itemsize && ready->entry_stride == itemsize) {
+            return TURNED;
+        }
+        if (call->address.n <= FEW_COLUMNS &&
+            ready->split.outer_count > call->address.n) {
+            return COLUMNS;
+        }
     }
     return choose_direct(ready);
 }

@@ -21,7 +21,9 @@ enum {
      */
     CHUNK_BYTES = 2 << 20,
     /* Bytes moved below which another thread costs more than it brings. */
-    PARALLEL_BYTES = 1 << 20
+    PARALLEL_BYTES = 1 << 20,
+    /* Elements of a run of one value up to which runs are found many at a time. */
+    SHORT_RUN = 64
 };
 
 /* Put a number of `nbytes` bytes down, in the machine's byte order or the other one.
@@ -101,8 +103,69 @@ ps_mask_open(ps_mask_source *source, const ps_view *view)
                             (source->ndim == 1 && source->strides[0] == view->itemsize);
 }
 
+/* value[r] as often as a run is long, run after run, for `rows` of them; `room` bytes
+ * may be written. Eight bytes at a time, of which the next run overwrites what is too
+ * much: a call for each run of few bytes takes longer. */
+static void
+spread(char *to, const char *value, int64_t rows, int64_t length, int64_t room)
+{
+    for (int64_t row = 0; row < rows; row++, to += length, room -= length) {
+        if (room < length + 8) {
+            memset(to, value[row], (size_t)length);
+            continue;
+        }
+        const uint64_t eight = (uint64_t)(value[row] != 0) * 0x0101010101010101u;
+        for (int64_t at = 0; at < length; at += 8) {
+            memcpy(to + at, &eight, sizeof(eight));
+        }
+    }
+}
+
+/* Runs of one element that stands for a few, from the start of one on: their bytes go
+ * to the buffer, n at most. Returns how many bytes; the walk is at the last of these
+ * runs.
+ */
+static int64_t
+short_runs(const ps_mask_source *source, ps_walk *run, int64_t *offset, char *buffer,
+           int64_t n)
+{
+    const int axis = source->ndim - 2;
+    char value[64];
+    if (axis < 0 || source->strides[axis + 1] != 0 || run->at[axis + 1] != 0 ||
+        source->shape[axis + 1] > SHORT_RUN) {
+        return 0;
+    }
+    const int64_t length = source->shape[axis + 1], stride = source->strides[axis];
+    const int64_t rows = ps_min(ps_min((int64_t)sizeof(value), n / length),
+                                source->shape[axis] - run->at[axis]);
+    if (rows > 0) {
+        ps_kernels()->truth[source->size](value, source->data + *offset, stride, rows,
+                                          source->bits);
+        spread(buffer, value, rows, length, n);
+        run->at[axis] += rows - 1;
+        *offset += (rows - 1) * stride;
+    }
+    return rows * length;
+}
+
+/* The bytes of (part of) a run, and of those behind it that are the same. Returns how
+ * many. */
+static int64_t
+one_run(const ps_mask_source *source, ps_walk *run, int64_t offset, char *buffer,
+        int64_t n)
+{
+    const int64_t stride = ps_inner_stride(source->ndim, source->strides);
+    const int64_t count = ps_min(n, ps_walk_left(run));
+    ps_kernels()->truth[source->size](buffer, source->data + offset, stride,
+                                      stride != 0 ? count : 1, source->bits);
+    if (stride == 0) {
+        memset(buffer, *buffer, (size_t)count);
+    }
+    return count + ps_walk_repeat(run, source->strides, buffer, 1, count, n - count);
+}
+
 /* mask[i] = is element first + i true? Where bytes cannot be read as they lie, run
- * after run goes to the buffer. */
+ * after run goes to the buffer; equal ones are found once. */
 const char *
 ps_mask_block(const ps_mask_source *source, int64_t first, int64_t n, char *buffer)
 {
@@ -116,20 +179,14 @@ ps_mask_block(const ps_mask_source *source, int64_t first, int64_t n, char *buff
     if (source->is_bytes && (stride == 1 || n == 1) && n <= ps_walk_left(&run)) {
         return source->data + offset;
     }
-    void (*const truth)(char *, const char *, int64_t, int64_t, const char *) =
-            ps_kernels()->truth[source->size];
-    const int last = source->ndim - 1;
-    const int64_t whole = last >= 0 ? source->shape[last] : 1;
-    int64_t left = ps_walk_left(&run);
     for (int64_t at = 0;;) {
-        const int64_t count = ps_min(n - at, left);
-        truth(buffer + at, source->data + offset, stride, count, source->bits);
-        at += count;
+        const int64_t several = short_runs(source, &run, &offset, buffer + at, n - at);
+        at += several > 0 ? several
+                          : one_run(source, &run, offset, buffer + at, n - at);
         if (at == n) {
             return buffer;
         }
         ps_walk_on(&run, source->strides, &offset);
-        left = whole;
     }
 }
 

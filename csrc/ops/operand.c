@@ -78,27 +78,6 @@ ps_operand_run(const ps_operand *operand, int64_t first, int64_t *n, int64_t *st
     return operand->data + ps_walk_offset(&run, operand->strides);
 }
 
-/* A row that repeats along the axis before it is packed once, and copied as often as
- * the block asks for: `count` elements at `row`, of which `wanted` more are wanted.
- * Returns how many were added, and steps over their runs. */
-static int64_t
-repeat_row(const ps_operand *operand, ps_walk *run, char *row, int64_t count,
-           int64_t wanted)
-{
-    const int axis = operand->ndim - 2;
-    if (axis < 0 || operand->strides[axis] != 0 || count < operand->shape[axis + 1]) {
-        return 0;
-    }
-    const int64_t rest = operand->shape[axis] - 1 - run->at[axis];
-    const int64_t rows = ps_min(wanted / count, rest);
-    const size_t nbytes = (size_t)(count * size_of_type(operand));
-    for (int64_t i = 1; i <= rows; i++) {
-        memcpy(row + (size_t)i * nbytes, row, nbytes);
-    }
-    run->at[axis] += rows;
-    return rows * count;
-}
-
 /* item[i] = element first + i as `type`, n of them. A run that a kernel can read as it
  * lies; else it is packed, an item that stands for all of them once. buffer has room
  * for n items of `type`. */
@@ -129,7 +108,8 @@ ps_operand_block(const ps_operand *operand, int64_t first, int64_t n, char *buff
         const int64_t count = ps_min(ps_walk_left(&run), n - done);
         ps_convert(operand->type, to, operand->dtype, operand->itemsize,
                    operand->swapped, operand->data + offset, stride, count);
-        const int64_t added = repeat_row(operand, &run, to, count, n - done - count);
+        const int64_t added = ps_walk_repeat(&run, operand->strides, to, size, count,
+                                             n - done - count);
         to += (count + added) * size;
         done += count + added;
         if (done >= n) {

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "base/sizes.h"
+
 /* Of a stride: reversed axes lie in the same order as plain ones. */
 static int64_t
 magnitude(int64_t stride)
@@ -105,6 +107,25 @@ ps_broadcast_strides(int ndim, const int64_t *shape, int own_ndim,
         strides[i] = length == 1 ? 0 : own_strides[own];
     }
     return fits;
+}
+
+/* Short rows are many: what has been copied is copied again, twice as long. */
+int64_t
+ps_walk_repeat(ps_walk *walk, const int64_t *strides, char *row, int64_t size,
+               int64_t count, int64_t wanted)
+{
+    const int axis = walk->ndim - 2;
+    if (axis < 0 || strides[axis] != 0 || count < walk->shape[axis + 1]) {
+        return 0;
+    }
+    const int64_t rest = walk->shape[axis] - 1 - walk->at[axis];
+    const int64_t rows = ps_min(wanted / count, rest);
+    const int64_t nbytes = count * size, all = (rows + 1) * nbytes;
+    for (int64_t done = nbytes; done < all; done *= 2) {
+        memcpy(row + done, row, (size_t)ps_min(done, all - done));
+    }
+    walk->at[axis] += rows;
+    return rows * count;
 }
 
 /* The same as walking there, without coordinates: the element's number is divided by

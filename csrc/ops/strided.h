@@ -160,6 +160,13 @@ ps_walk_on(ps_walk *walk, const int64_t *strides, int64_t *offset)
     return false;
 }
 
+/* `count` items of `size` bytes at `row` are the run that the walk has just left
+ * behind. Where it repeats along the axis before it, it is copied behind itself, whole,
+ * as often as the next `wanted` items ask for. Returns how many items that were; the
+ * walk steps over their runs. */
+int64_t ps_walk_repeat(ps_walk *walk, const int64_t *strides, char *row, int64_t size,
+                       int64_t count, int64_t wanted);
+
 /* Bytes to element `number`, for those who go nowhere from there; any number of axes.
  */
 int64_t ps_offset_of(int ndim, const int64_t *shape, const int64_t *strides,

@@ -193,3 +193,39 @@ def test_one_entry_of_far_columns(shape):
         assert_same(ps.gather(a, index, axis=axis), expected)
         out = np.ones_like(expected, order="C")
         assert_same(ps.gather(a, index, axis=axis, out=out), expected)
+
+
+@pytest.mark.parametrize("isa", ps._core.levels())
+@pytest.mark.parametrize("dtype", ["?", "i1", ">i2", "f4", ">f8", "c16", "S3"])
+def test_columns_side_by_side(dtype, isa):
+    ps._core.force_level(isa)
+    rng = rng_for("turned", dtype)
+    for rows, columns, n in (
+        (1, 5, 3),
+        (6, 3, 9),
+        (70, 9, 4),
+        (700, 6, 5),
+        (33, 300, 290),
+    ):
+        a = np.asfortranarray(rng.integers(0, 2, (rows, columns)).astype(dtype))
+        index = rng.integers(-columns, columns, n)
+        expected = np.take(a, index, axis=1).astype(a.dtype.newbyteorder("="))
+        assert_same(ps.gather(a, index, axis=1), expected)
+        assert_same(
+            ps.gather(a[::-1, ::-1], index, axis=1), expected_reversed(a, index)
+        )
+        out = np.zeros_like(expected)
+        ps.gather(a, index.astype(np.int32), axis=1, out=out)
+        assert_same(out, expected)
+        mask = rng.random(columns) < 0.5
+        selected = np.compress(mask, a, axis=1).astype(expected.dtype)
+        assert_same(ps.gather_where(a, mask, axis=1), selected)
+        where = rng.random(n) < 0.5
+        filled = np.where(where, expected, np.zeros((), expected.dtype))
+        assert_same(ps.gather(a, index, axis=1, where=where), filled)
+
+
+def expected_reversed(a, index):
+    """The columns of an array that is reversed along both axes."""
+    reversed_a = np.ascontiguousarray(a[::-1, ::-1])
+    return np.take(reversed_a, index, axis=1).astype(a.dtype.newbyteorder("="))

@@ -129,7 +129,7 @@ FAMILIES = {
     "nonzero": "truth truth_words positions split",
     "spmm": "spmm_rows spmm_slices spmm_list spmm_finish sddmm",
     "spgemm": "spgemm_add spgemm_take spgemm_few spgemm_list",
-    "machinery": "cast copy swap",
+    "machinery": "cast copy swap turn",
 }
 OF_STEM = {stem: name for name, stems in FAMILIES.items() for stem in stems.split()}
 
