@@ -109,7 +109,9 @@ ps_broadcast_strides(int ndim, const int64_t *shape, int own_ndim,
     return fits;
 }
 
-/* Short rows are many: what has been copied is copied again, twice as long. */
+/* Short rows are many: what has been copied is copied again, twice as long, so that a
+ * block of rows of 8 bytes is some ten calls of memcpy instead of some hundred. Only
+ * whole runs, so that the walk stays at the end of one. */
 int64_t
 ps_walk_repeat(ps_walk *walk, const int64_t *strides, char *row, int64_t size,
                int64_t count, int64_t wanted)

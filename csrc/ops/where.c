@@ -122,6 +122,8 @@ choose_block(const ready_where *ready, const where_room *room, int64_t first, in
                                      ready->streams);
 }
 
+/* The same to where the output lies: in place, or by way of the buffer, from which a
+ * strided copy takes it. */
 static void
 run_block(const ready_where *ready, const where_room *room, int64_t first, int64_t n)
 {
@@ -224,7 +226,8 @@ turn_chunk(void *context, int64_t chunk)
     ps_scratch_put(room.block, room.nbytes);
 }
 
-/* Flat calls are one block a chunk. */
+/* Elements [first, last) of the chunk, block by block; flat calls are one block a
+ * chunk, since nothing of theirs needs a buffer. */
 static void
 run_chunk(void *context, int64_t chunk)
 {
@@ -242,6 +245,8 @@ run_chunk(void *context, int64_t chunk)
     ps_scratch_put(room.block, room.nbytes);
 }
 
+/* Chunks of about a tenth of a millisecond. An output that is streamed has to lie at
+ * multiples of its items, since whole lines are written. */
 static void
 cut(ready_where *ready)
 {
@@ -345,6 +350,7 @@ size_tiles(tiling *tiles, int64_t itemsize)
     const int64_t wanted = ps_min(LINE / 2, ps_max(4, LINE / itemsize));
     int64_t rows = most / ps_min(tiles->columns, wanted);
     rows = tiles->rows <= rows ? tiles->rows : rows / PS_WORD_BITS * PS_WORD_BITS;
+    /* Short columns are whole, and many. */
     const int64_t columns = ps_min(MOST_COLUMNS, most / rows);
     tiles->tile_rows = rows;
     tiles->tile_columns = ps_min(tiles->columns, columns);
