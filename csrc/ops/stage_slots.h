@@ -15,15 +15,19 @@ typedef struct {
     int64_t n_slots;    /* rows of the accumulator */
     int64_t *place;     /* [n_slots] for compact, else NULL: slot == place */
     int64_t *key;       /* [n] for compact: slot of each entry, or -1 */
-    uint8_t *touched;   /* [n_slots] for dense */
+    uint8_t *touched;   /* [n_slots] for dense, where neither of these two tells */
     int64_t *arrivals;  /* [n_slots], for mean */
-    char *rows;         /* [n_slots][row_count], and behind them the two above */
+    char *before;       /* [n_slots] items as the target held them; or NULL */
+    char *rows;         /* [n_slots][row_count], and behind them the three above */
     int64_t nbytes;     /* of that block */
     int64_t unheard;    /* bytes of rows since the last look at signals */
 } ps_stage;
 
+/* May dense slots be compared with what was loaded, in the place of marks? */
+bool ps_slots_compare(const ps_stage *work);
+
 /* Rows of the slots at which something arrives receive what the target holds, cast, or
- * the identity of what kernels apply where the old value takes no part. */
+ * the identity of what kernels apply where the old value takes no part. Others may. */
 ps_status ps_load_slots(ps_stage *work);
 
 /* They become results, rounded once, and go to the target: all that anybody can see.
