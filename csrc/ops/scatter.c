@@ -112,8 +112,16 @@ run_few(const ps_scatter_call *call)
     ps_list list;
     ps_list_room_open(&room, address->n);
     PS_TRY(ps_address_list(address, 0, address->n, &room, &list));
-    ps_kernels()->scatter[call->op][call->target.dtype](call->target.data, &list,
-                                                        call->values.data, stride);
+    const ps_kernel_table *const kernels = ps_kernels();
+    const ps_target *const target = &call->target;
+    if (call->op == PS_set) {
+        kernels->set[ps_size_of(target->itemsize)](target->data, &list,
+                                                   call->values.data, stride);
+    }
+    else {
+        kernels->scatter[call->op][target->dtype](target->data, &list,
+                                                  call->values.data, stride);
+    }
     return PS_SUCCESS;
 }
 

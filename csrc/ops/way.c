@@ -56,6 +56,15 @@ is_of_elements(const ps_scatter_call *call)
            call->target.dtype < PS_NUM_DTYPES;
 }
 
+/* Single elements that are set, whole, in the order of their bytes. */
+static bool
+sets_elements(const ps_scatter_call *call)
+{
+    return call->op == PS_set && call->rows.ndim == 0 && call->spans == NULL &&
+           !call->traits.needs_stage && !call->target.swapped &&
+           call->target.dtype < PS_NUM_DTYPES && ps_size_of(call->target.itemsize) >= 0;
+}
+
 /* Elements whose values kernels read as they lie, and few: a handful make a list on the
  * stack, more have an index that needs none. It spares the tiny calls that loops are
  * full of a third of their time, and those of a thousand entries the half (1,000
@@ -65,10 +74,10 @@ is_short(const ps_scatter_call *call)
 {
     const ps_address *const address = &call->address;
     const ps_values *const values = &call->values;
-    if (address->n > SHORT_ENTRIES || address->ndim > 1 || !is_of_elements(call) ||
-        call->target.dtype == PS_b1 || values->dtype != call->target.dtype ||
-        values->swapped || !values->aligned || values->offset != NULL ||
-        values->weights != NULL) {
+    if (address->n > SHORT_ENTRIES || address->ndim > 1 ||
+        !(is_of_elements(call) || sets_elements(call)) || call->target.dtype == PS_b1 ||
+        values->dtype != call->target.dtype || values->swapped || !values->aligned ||
+        values->offset != NULL || values->weights != NULL) {
         return false;
     }
     return address->n <= PS_FEW_ENTRIES ||
