@@ -231,7 +231,14 @@ SPARSE = (
     ),
     option("spgemm", "", partial(ps.spgemm, PRODUCT, PRODUCT)),
 )
-ROWS = (*DROP_INS, *UPDATES, *LOOKS, *SEGMENTS, *PRODUCTS, *SPARSE)
+FEW_ROWS = np.array([0, 3, 1]), np.ones((3, 4)), (SIZE, 4)
+DERIVATIVES = (
+    option("vjp", "gather", partial(ps.vjp, ps.gather, A, IDS)),
+    option("vjp", "gather, called back", lambda: ps.vjp(ps.gather, A, IDS)[1](V)),
+    Row("jvp", "gather", 4.0, partial(ps.jvp, ps.gather, (A, IDS), (A, None))),
+    Row("RowSparse", "", 12.0, partial(ps.RowSparse, *FEW_ROWS)),
+)
+ROWS = (*DROP_INS, *UPDATES, *LOOKS, *SEGMENTS, *PRODUCTS, *SPARSE, *DERIVATIVES)
 
 
 def nanoseconds(row, rounds):

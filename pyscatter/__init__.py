@@ -4,6 +4,7 @@ Public names only; each module documents its family.
 """
 
 from pyscatter.assembly import AssemblyPlan, coo_to_csr
+from pyscatter.autodiff import RowSparse, jvp, vjp
 from pyscatter.bincount import bincount
 from pyscatter.gather import gather, gather_along_axis, gather_at, gather_nd
 from pyscatter.nonzero import argwhere, count_nonzero, flatnonzero, nonzero
@@ -60,6 +61,7 @@ __all__ = [
     "CSC",
     "CSR",
     "Plan",
+    "RowSparse",
     "add_at",
     "apply_where",
     "argwhere",
@@ -80,6 +82,7 @@ __all__ = [
     "gather_nd",
     "gather_where",
     "get_num_threads",
+    "jvp",
     "maximum_at",
     "minimum_at",
     "multiply_at",
@@ -107,5 +110,6 @@ __all__ = [
     "spgemm",
     "spmm",
     "subtract_at",
+    "vjp",
     "where",
 ]

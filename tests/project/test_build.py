@@ -72,7 +72,8 @@ def tree(tmp_path):
         file = tmp_path / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-    (tmp_path / "pyscatter" / "compat").mkdir()
+    for package in ("autodiff", "compat"):
+        (tmp_path / "pyscatter" / package).mkdir()
     return tmp_path
 
 

@@ -1,0 +1,163 @@
+"""What the rules of all families share: where entries are, and what weighs on them.
+
+An `Address` is a way of naming elements: it gathers and scatters. Nearly every
+operation of the library is *local*: each value that arrives moves one element of the
+result, by a factor of its own. Its tangent then is a scatter of factors times tangents,
+its cotangent a gather times the conjugate factors, and both agree by construction.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pyscatter import _core
+
+NOTHING = np.False_
+
+
+class Address:
+    """The elements that a call names: a gather and a scatter with the same options.
+
+    Entries that take no part (dropped, or left out by ``where=``) gather zero.
+    """
+
+    __slots__ = ("take", "put", "index", "options", "own_axes")
+
+    def __init__(self, take, put, index, options, own_axes=None):
+        self.take, self.put = take, put
+        self.index, self.options = index, options
+        self.own_axes = own_axes  # which axes the index tells apart; None: all
+
+    def gather(self, x):
+        """Return the element of `x` that each entry names, or zero."""
+        return self.take(x, self.index, **self.options)
+
+    def scatter(self, x, values, op="add"):
+        """Return `x` with values combined at the elements that entries name."""
+        return self.put(x, self.index, values, op=op, **self.options)
+
+    def thin(self, shape):
+        """Return the shape without the axes whose elements all share one entry."""
+        if self.own_axes is None:
+            return shape
+        return tuple(n if i in self.own_axes else 1 for i, n in enumerate(shape))
+
+    def numbers(self, shape):
+        """Return for each entry the number of its element, from 1; 0 for none."""
+        count = np.arange(1, 1 + int(np.prod(shape, dtype=np.intp)), dtype=np.intp)
+        return self.gather(count.reshape(shape))
+
+
+def take_masked(x, mask, packed):
+    """Return what a mask selects, packed or in its place among zeros."""
+    if packed:
+        return _core.gather_where(x, mask)
+    return _core.where(over(mask, x.ndim), x, x.dtype.type(0))
+
+
+def put_masked(x, mask, values, op, packed):
+    """Combine values with what a mask selects."""
+    return _core.scatter_where(x, mask, values, op=op, packed=packed)
+
+
+def over(mask, ndim):
+    """Return a mask with an axis for each of an array that has `ndim`."""
+    return mask.reshape(mask.shape + (1,) * (ndim - mask.ndim))
+
+
+class Term(NamedTuple):
+    """What an argument's tangent is multiplied by: a factor where a mask is true.
+
+    None stands for ones, and for everywhere. The mask selects: what it leaves out is
+    exactly zero, whatever the factor or the tangent holds there.
+    """
+
+    factor: Any = None
+    mask: Any = None
+
+    def times(self, x, conjugate=False):
+        """Return the product with a tangent, or with a cotangent if `conjugate`."""
+        factor = self.factor
+        if factor is not None:
+            if conjugate and np.iscomplexobj(factor):
+                factor = np.conj(factor)
+            with np.errstate(all="ignore"):
+                x = np.multiply(x, factor)
+        return x if self.mask is None else _core.where(self.mask, x, x.dtype.type(0))
+
+
+ONE, ZERO, MINUS = Term(), Term(mask=NOTHING), Term(-1)
+
+
+def wide(dtype):
+    """Return what to compute a dtype's numbers in: float32 for halves."""
+    return np.dtype(np.float32) if dtype.itemsize == 2 else dtype
+
+
+def unbroadcast(x, shape):
+    """Return the sums of `x` over axes along which an array of `shape` was spread."""
+    if x.shape == shape:
+        return x
+    lead = x.ndim - len(shape)
+    spread = [i + lead for i, n in enumerate(shape) if n == 1 != x.shape[i + lead]]
+    axes = (*range(lead), *spread)
+    sums = x.sum(axis=axes, dtype=wide(x.dtype), keepdims=True)
+    return sums.astype(x.dtype, copy=False).reshape(shape)
+
+
+def selected_sum(mask, x, shape):
+    """Return what `where(mask, x, 0)` is, summed to `shape`, without making it.
+
+    Runs of axes that are summed become the entries of one segment.
+    """
+    mask = np.broadcast_to(mask, x.shape)
+    lead = x.ndim - len(shape)
+    kept = [i >= lead and shape[i - lead] == x.shape[i] for i in range(x.ndim)]
+    if all(kept):
+        return _core.where(mask, x, x.dtype.type(0)).reshape(shape)
+    if not any(k and n != 1 for k, n in zip(kept, x.shape, strict=True)):
+        if x.flags.c_contiguous and mask.flags.c_contiguous:
+            x, mask, kept = x.reshape(-1), mask.reshape(-1), [False]
+    for axis in reversed([i for i, k in enumerate(kept) if not k]):
+        whole = {"offsets": [0, x.shape[axis]], "axis": axis, "dtype": x.dtype}
+        x = _core.segment_reduce(x, where=mask, **whole)
+        mask = None
+    return x.reshape(shape)
+
+
+def equal(x, y):
+    """Return where two arrays are equal, NaN to NaN and -0.0 to +0.0."""
+    with np.errstate(invalid="ignore"):
+        return (x == y) | ((x != x) & (y != y))
+
+
+def in_shape(values, shape, dtype):
+    """Return values as the call used them: cast, and spread over their entries."""
+    return np.broadcast_to(np.asarray(values).astype(dtype, copy=False), shape)
+
+
+class Call:
+    """One call of an operation: its arguments by name, its result, and options.
+
+    What several rules of it need is made once and kept in `store`.
+    """
+
+    __slots__ = ("args", "out", "ties", "store")
+
+    def __init__(self, args, out, ties):
+        self.args, self.out, self.ties = args, out, ties
+        self.store = {}
+
+    def get(self, name, default=None):
+        """Return an argument, or what stands for it where it is absent."""
+        return self.args.get(name, default)
+
+    def options(self, *names):
+        """Return those of these arguments that were given."""
+        return {name: self.args[name] for name in names if name in self.args}
+
+    def once(self, make):
+        """Return what a function makes of the call, made the first time."""
+        if make not in self.store:
+            self.store[make] = make(self)
+        return self.store[make]

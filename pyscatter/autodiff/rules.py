@@ -1,0 +1,135 @@
+"""The list of rules: one row for each operation that has derivatives.
+
+A row names the operation, its arguments in order with a star on those that have a
+gradient, a VJP for each of these, and a JVP. A VJP gets the call and the cotangent of
+its result; a JVP gets the call and the tangents of the starred arguments (None: zero).
+Every rule calls public operations, so it inherits their checks, order and bits.
+"""
+
+from typing import Any, NamedTuple
+
+from pyscatter import _core
+from pyscatter.assembly import coo_to_csr
+from pyscatter.autodiff import (
+    entries,
+    gathers,
+    orders,
+    products,
+    scatters,
+    segments,
+    wheres,
+)
+from pyscatter.spgemm import spgemm
+from pyscatter.where import apply_where
+
+NO_OPTIONS = {}
+
+
+class Rule(NamedTuple):
+    """One row, taken apart."""
+
+    name: str
+    arguments: tuple
+    starred: tuple  # positions of arguments that have a gradient
+    vjps: tuple
+    jvp: Any
+    refused: dict  # options that have no derivative, and what to do instead
+    fixed: dict  # what the name stands for
+
+
+def row(op, arguments, vjps, jvp, fixed=NO_OPTIONS, **refused):
+    """Return the entry of one operation."""
+    names = arguments.split()
+    starred = tuple(i for i, name in enumerate(names) if name.endswith("*"))
+    names = tuple(name.rstrip("*") for name in names)
+    refused["out"] = "leave it away, and give the pullback buffers by into="
+    return op, Rule(op.__name__, names, starred, vjps, jvp, refused, fixed)
+
+
+def gather_row(op, arguments, address):
+    """Return the entry of a gather: linear, and its own tangent."""
+    vjp = gathers.gather_vjp(address)
+    return row(op, arguments, (vjp,), gathers.gather_jvp(address))
+
+
+def scatter_row(op, arguments, address):
+    """Return the entry of a scatter; see scatters.py for its ops."""
+    return row(op, arguments, *scatters.scatter_rules(address))
+
+
+def segment_row(op, name):
+    """Return the entry of a segment reduction; see segments.py for its ops."""
+    many = "use one op at a time, and the result alone"
+    refused = {"return_arg": many, "return_counts": many}
+    fixed = NO_OPTIONS if op is _core.segment_reduce else {"op": name}
+    return row(op, ENTRIES, (segments.of_values,), segments.tangent, fixed, **refused)
+
+
+ENTRIES = "values* ids num_segments"
+
+# fmt: off
+RULES = dict((
+    gather_row(_core.gather, "a* index axis", gathers.by_axis),
+    gather_row(_core.gather_along_axis, "a* index axis", gathers.along_axis),
+    gather_row(_core.gather_nd, "a* indices", gathers.by_tuples),
+    gather_row(_core.gather_at, "a* indices", gathers.by_expression),
+    gather_row(_core.gather_where, "a* mask axis", gathers.by_packed_mask),
+
+    scatter_row(_core.scatter, "a* index values* axis", gathers.by_axis),
+    scatter_row(_core.scatter_along_axis, "a* index values* axis", gathers.along_axis),
+    scatter_row(_core.scatter_nd, "a* indices values*", gathers.by_tuples),
+    scatter_row(_core.scatter_at, "a* indices values*", gathers.by_expression),
+    scatter_row(_core.scatter_where, "a* mask values*", gathers.by_mask),
+
+    row(_core.where, "condition x* y*", (wheres.of_x, wheres.of_y),
+        wheres.where_tangent),
+    row(apply_where, "cond args* f1 f2", (wheres.of_args,), wheres.apply_tangent),
+
+    segment_row(_core.segment_reduce, "add"),
+    segment_row(_core.segment_sum, "add"),
+    segment_row(_core.segment_mean, "mean"),
+    segment_row(_core.segment_min, "min"),
+    segment_row(_core.segment_max, "max"),
+    segment_row(_core.segment_prod, "mul"),
+    row(_core.segment_softmax, ENTRIES, (entries.softmax_back,),
+        entries.softmax_forward),
+    row(_core.segment_log_softmax, ENTRIES, (entries.log_softmax_back,),
+        entries.log_softmax_forward),
+    row(_core.segment_scan, ENTRIES, (orders.scan_back,), orders.scan_forward),
+    row(_core.segment_cumsum, ENTRIES, (orders.scan_back,), orders.scan_forward),
+    row(_core.segment_expand, "g* ids", (entries.expand_back,), entries.expand_forward),
+    row(_core.bincount, "x weights* minlength", (entries.weights_back,),
+        entries.weights_forward),
+
+    row(_core.spmm, "A* X*", (products.of_first, products.of_second),
+        products.spmm_forward, beta="multiply, then add the old array yourself"),
+    row(_core.sddmm, "A* X* Y*", (products.sampled_values, products.sampled_left,
+        products.sampled_right), products.sampled_forward),
+    row(spgemm, "A* B*", (products.of_left_factor, products.of_right_factor),
+        products.spgemm_forward, plan="leave it away"),
+    row(coo_to_csr, "data* coordinates shape", (products.of_contributions,),
+        products.assembly_forward, plan="leave it away"),
+))
+# fmt: on
+
+# What has no derivative, and what to do instead.
+NONE = {}
+for _op, _ufunc in (
+    ("add_at", "add"),
+    ("subtract_at", "sub"),
+    ("multiply_at", "mul"),
+    ("divide_at", "div"),
+    ("floor_divide_at", "floor_div"),
+    ("minimum_at", "min"),
+    ("maximum_at", "max"),
+    ("fmin_at", "fmin"),
+    ("fmax_at", "fmax"),
+):
+    NONE[_op] = f"it works in place; use scatter_at(a, indices, b, op={_ufunc!r})"
+NONE |= dict.fromkeys(
+    ("bitwise_and_at", "bitwise_or_at", "bitwise_xor_at"), "it works on integers"
+)
+NONE |= dict.fromkeys(
+    ("nonzero", "flatnonzero", "argwhere", "count_nonzero", "factorize", "bin_index"),
+    "its result is integers",
+)

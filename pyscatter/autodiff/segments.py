@@ -1,0 +1,411 @@
+"""Rules of segment reductions: those of scatters, without old values.
+
+Whatever a call says its segments by becomes entries with ids, and, where entries are
+not simply the rows of the values, the row that each of them takes.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pyscatter import _core
+from pyscatter.autodiff import scatters
+from pyscatter.autodiff.gathers import resolved
+from pyscatter.autodiff.orders import order_maps
+from pyscatter.autodiff.parts import Address, Term, equal
+from pyscatter.autodiff.row_sparse import RowSparse
+from pyscatter.autodiff.scatters import Arrivals, counts
+from pyscatter.plan import Plan
+
+
+class Layout(NamedTuple):
+    """The entries of a call: which segment, which row, and what takes part."""
+
+    at: Address  # of entries in the result
+    axis: int
+    batch_dims: int
+    values: Any  # the array, flat if axis=None
+    take: Any  # the row of `values` that each entry takes; None: entry i takes row i
+    where: Any  # which entries take part
+    kept: Any  # which elements take part; None: all
+    weights: Any
+
+
+def _ranges(starts, lengths):
+    """Return all numbers of ranges, one range after the other."""
+    ends = np.cumsum(lengths)
+    skip = np.repeat(starts - (ends - lengths), lengths)
+    return np.arange(skip.size, dtype=np.intp) + skip
+
+
+def _ids_of(call):
+    """Return (ids, entry numbers): which segment, and which entry, None for all."""
+    if call.get("ids") is not None:
+        return call.get("ids"), None
+    if call.get("offsets") is not None:
+        lengths = np.diff(np.asarray(call.get("offsets")).astype(np.intp))
+    elif call.get("lengths") is not None:
+        lengths = np.asarray(call.get("lengths")).astype(np.intp)
+    else:
+        starts = np.asarray(call.get("starts")).astype(np.intp)
+        lengths = np.asarray(call.get("stops")).astype(np.intp) - starts
+        ids = np.repeat(np.arange(lengths.size), lengths)
+        return ids, _ranges(starts, lengths)
+    return np.repeat(np.arange(lengths.size), lengths), None
+
+
+def _entries(ids):
+    return ids.shape if isinstance(ids, Plan) else np.shape(ids)
+
+
+def _choice(call, values, axis, take, shape):
+    """Return (which entries, which elements) take part; None for all."""
+    where, kept = call.get("where"), None
+    whole = values.shape
+    if take is not None:
+        batch = len(shape) - np.ndim(take)
+        whole = values.shape[:axis] + shape[batch:] + values.shape[axis + 1 :]
+    if where is not None:
+        where = np.asarray(where)
+        fits = where.ndim <= len(shape) and all(
+            m in (1, n) for m, n in zip(where.shape[::-1], shape[::-1], strict=False)
+        )
+        if fits:
+            where = np.broadcast_to(where, shape)
+        else:
+            where, kept = None, np.broadcast_to(where, whole)
+    return where, kept
+
+
+def layout(call):
+    """Return the entries of a call."""
+    values = np.asarray(call.get("values"))
+    batch = int(np.asarray(call.get("batch_dims", 0)))
+    axis = call.get("axis", batch)
+    ids, numbers = _ids_of(call)
+    if axis is None or axis is Ellipsis:
+        if axis is None:
+            values = values.reshape(-1)
+            ids = ids if isinstance(ids, Plan) else np.reshape(ids, -1)
+        axis = 0 if axis is None else batch
+    axis = int(axis) % max(values.ndim, 1)
+    return _laid(call, values, batch, axis, ids, numbers)
+
+
+def _laid(call, values, batch, axis, ids, numbers):
+    take, weights = call.get("gather"), call.get("weights")
+    if take is not None:
+        size = values.shape[axis]
+        take, _ = resolved(take, size, {})
+    shape = _entries(ids) if numbers is None else None
+    if numbers is not None:  # entries of ranges that may overlap or leave rows out
+        shape = (values.shape[axis] if take is None else take.size,)
+        where, kept = _choice(call, values, axis, take, shape)
+        where = None if where is None else where[numbers]
+        kept = None if kept is None else np.take(kept, numbers, axis)
+        if weights is not None:
+            weights = np.broadcast_to(weights, shape)[numbers]
+        take = numbers if take is None else take[numbers]
+    else:
+        where, kept = _choice(call, values, axis, take, shape)
+    options = {"axis": axis}
+    if batch:
+        options["batch_dims"] = batch
+    if call.get("ids") is not None and "mode" in call.args:
+        options["mode"] = call.get("mode")
+    if where is not None:
+        options["where"] = where
+    own = (*range(batch), axis)
+    at = Address(_core.gather, _core.scatter, ids, options, own)
+    return Layout(at, axis, batch, values, take, where, kept, weights)
+
+
+def _row_options(it):
+    batch = {"batch_dims": it.batch_dims} if it.batch_dims else {}
+    return {"axis": it.axis, **batch}
+
+
+def taken(it, values):
+    """Return what entries take of an array that lies as the values do."""
+    values = values.reshape(it.values.shape)
+    if it.take is None:
+        return values
+    return _core.gather(values, it.take, **_row_options(it))
+
+
+def entries_of(call):
+    """Return the values of the entries."""
+    it = call.once(layout)
+    return taken(it, it.values)
+
+
+def given_back(call, gradient):
+    """Return the gradient of the values from that of the entries."""
+    it = call.once(layout)
+    if it.take is not None:
+        made = np.zeros(it.values.shape, gradient.dtype)
+        options = {"op": "add", "out": made, **_row_options(it)}
+        gradient = _core.scatter(made, it.take, gradient, **options)
+    return gradient.reshape(np.shape(call.get("values")))
+
+
+def _kept(call):
+    """Return which elements of the entries take part, None for all."""
+    kept = call.once(layout).kept
+    if call.get("skipna", False):
+        x = call.once(entries_of)
+        known = x == x
+        return known if kept is None else known & kept
+    return kept
+
+
+def _arrivals(call, out=None):
+    x = call.once(entries_of)
+    at, kept = call.once(layout).at, call.once(_kept)
+    out = call.out if out is None else out
+    dtype = x.dtype if np.can_cast(out.dtype, x.dtype) else out.dtype
+    return Arrivals(at, None, x.astype(dtype, copy=False), out, False, kept, call.ties)
+
+
+def _with_mask(term, kept):
+    """Return a term for what takes part alone."""
+    if kept is None:
+        return term
+    return Term(term.factor, kept if term.mask is None else term.mask & kept)
+
+
+# --- what weighs on the entries, for each op ------------------------------------------
+
+
+def _weights(call):
+    """Return weights with the axes of the entries, or None."""
+    it = call.once(layout)
+    if it.weights is None:
+        return None
+    shape = _entries(it.at.index)
+    weights = np.broadcast_to(it.weights, shape)
+    ones = (1,) * (it.axis - it.batch_dims)
+    behind = (1,) * (call.once(entries_of).ndim - len(ones) - len(shape))
+    b = it.batch_dims
+    return weights.reshape(shape[:b] + ones + shape[b:] + behind)
+
+
+def add_term(call):
+    """Sums: the weight, or one."""
+    return _with_mask(Term(call.once(_weights)), call.once(_kept))
+
+
+def mean_term(call):
+    """Means: one over the count, or the weight over the sum of weights."""
+    arrivals, weights = _arrivals(call), call.once(_weights)
+    at, kept = arrivals.at, arrivals.kept
+    if weights is None:
+        share = at.gather(1 / np.maximum(counts(arrivals), 1))
+        return _with_mask(Term(share), kept)
+    shape = call.out.shape if kept is not None else at.thin(call.out.shape)
+    given = weights if kept is None else np.where(kept, weights, 0)
+    total = at.scatter(np.zeros(shape, np.result_type(given, np.float64)), given)
+    with np.errstate(all="ignore"):
+        return _with_mask(Term(weights / at.gather(total)), kept)
+
+
+def mul_term(call):
+    """Products: all others, and the initial value."""
+    arrivals = _arrivals(call)
+    factor, mask = scatters.multiplied(arrivals)[1]
+    initial = call.get("initial")
+    if initial is not None:
+        factor = factor * np.asarray(initial)
+    return Term(factor, mask)
+
+
+def extreme_term(call):
+    """Extremes: winners share, the initial value among them."""
+    arrivals = _arrivals(call)
+    initial = call.get("initial")
+    if initial is None:
+        return scatters.extreme(arrivals)[1]
+    own = equal(np.full(call.out.shape, initial, call.out.dtype), call.out)
+    start = np.where(own, call.out, _not_equal(call.out))
+    return scatters.extreme(arrivals._replace(old=start))[1]
+
+
+def _not_equal(out):
+    """Return numbers none of which equals that of `out`."""
+    with np.errstate(invalid="ignore"):
+        return np.where(out > 0, out.dtype.type(-1), out.dtype.type(1))
+
+
+def first_term(call):
+    """The first one alone."""
+    return scatters.first(_arrivals(call))[1]
+
+
+def last_term(call):
+    """The last one alone."""
+    return scatters.moved(_arrivals(call))[1]
+
+
+def _centred(call):
+    """Return (deviations from the mean, counts) of the entries."""
+    arrivals = _arrivals(call)
+    at, x, kept = arrivals.at, arrivals.values, arrivals.kept
+    precise = np.result_type(x.dtype, np.float64)
+    shape = call.out.shape
+    if kept is not None:
+        x = np.where(kept, x, x.dtype.type(0))
+    count = counts(arrivals)
+    sums = at.scatter(np.zeros(shape, precise), x.astype(precise, copy=False))
+    mean = sums / np.maximum(count, 1)
+    return x - at.gather(mean), count
+
+
+def var_term(call):
+    """Variances: twice the deviation over n - ddof; NaN where there are too few."""
+    apart, count = call.once(_centred)
+    at = call.once(layout).at
+    left = count - float(np.asarray(call.get("ddof", 0)))
+    with np.errstate(all="ignore"):
+        scale = np.where(left > 0, 2 / left, np.nan)
+        factor = np.conj(apart) * at.gather(scale)
+    return _with_mask(Term(factor), call.once(_kept))
+
+
+def std_term(call):
+    """Standard deviations: that of the variance over twice the deviation; 0 at 0."""
+    apart, count = call.once(_centred)
+    at, out = call.once(layout).at, call.out
+    left = count - float(np.asarray(call.get("ddof", 0)))
+    with np.errstate(all="ignore"):
+        scale = np.where(left > 0, 1 / (left * out), np.nan)
+        scale = np.where((out == 0) & (left > 0), 0.0, scale)
+        factor = np.conj(apart) * at.gather(scale)
+    return _with_mask(Term(factor), call.once(_kept))
+
+
+def logsumexp_term(call):
+    """Log-sums: softmax; zero where all are -inf, shared among +inf."""
+    arrivals = _arrivals(call)
+    at, x, out = arrivals.at, arrivals.values, call.out
+    x = x.astype(np.float64, copy=False)
+    top = at.gather(out.astype(np.float64, copy=False))
+    with np.errstate(all="ignore"):
+        factor = _core.elementary("exp", np.ascontiguousarray(x - top))
+    wins = (x == np.inf) & (top == np.inf)
+    if wins.any():
+        kept = arrivals.kept
+        wins = wins if kept is None else wins & kept
+        share = 1 / np.maximum(at.scatter(np.zeros(out.shape), wins.astype(float)), 1)
+        factor = np.where(top == np.inf, np.where(wins, at.gather(share), 0), factor)
+    return _with_mask(Term(factor, top > -np.inf), arrivals.kept)
+
+
+TERMS = {
+    "add": add_term,
+    "mul": mul_term,
+    "min": extreme_term,
+    "max": extreme_term,
+    "fmin": extreme_term,
+    "fmax": extreme_term,
+    "mean": mean_term,
+    "var": var_term,
+    "std": std_term,
+    "first": first_term,
+    "last": last_term,
+    "logsumexp": logsumexp_term,
+}
+ORDERS = {"median", "quantile"}
+
+
+def _op(call):
+    op = call.get("op", "add")
+    name = scatters.name_of(op)
+    if name == "set":
+        return "last"
+    if name not in TERMS and name not in ORDERS:
+        raise TypeError(f"segment_reduce with op={name!r} has no derivative")
+    return name
+
+
+def term_of(call):
+    """Return the term of the entries."""
+    return TERMS[_op(call)](call)
+
+
+class Summed:
+    """The gradient of a sum over gathered rows: no entry is made, but for rows."""
+
+    __slots__ = ("it", "g", "shape", "weights")
+
+    def __init__(self, it, g, shape):
+        self.it, self.g, self.shape = it, g, shape
+        self.weights = it.weights
+
+    def _options(self):
+        ids, found = resolved(self.it.at.index, self.g.shape[0], self.it.at.options)
+        weights = self.weights
+        if weights is not None:
+            weights = np.conj(np.broadcast_to(weights, ids.shape)).reshape(-1)
+        options = {"weights": weights, "dtype": self.g.dtype}
+        ids, take = ids.reshape(-1), self.it.take.reshape(-1)
+        if found is not None:
+            found = found.reshape(-1)
+            ids, take = ids[found], take[found]
+            options["weights"] = None if weights is None else weights[found]
+        return ids, take, options
+
+    def dense(self):
+        """Return it as a new array."""
+        ids, take, options = self._options()
+        return _core.segment_reduce(self.g, take, self.shape[0], gather=ids, **options)
+
+    def add_to(self, buffer):
+        """Add it to an array, entry by entry."""
+        rows = self.sparse()
+        _core.scatter(buffer, rows.indices, rows.values, op="add", out=buffer)
+
+    def sparse(self):
+        """Return the rows that are taken, one for each entry."""
+        ids, take, options = self._options()
+        rows = _core.gather(self.g, ids)
+        if options["weights"] is not None:
+            weights = options["weights"].reshape((-1,) + (1,) * (rows.ndim - 1))
+            rows = (rows * weights).astype(self.g.dtype, copy=False)
+        return RowSparse._of(take, rows, self.shape)
+
+
+def of_values(call, g):
+    """Give each entry the cotangent of its segment times its term."""
+    op, it = _op(call), call.once(layout)
+    if op in ORDERS:
+        return given_back(call, statistics(call)[0](g))
+    if op == "add" and it.take is not None and _is_plain(call, it, g):
+        return Summed(it, g, it.values.shape)
+    moves = call.once(term_of).times(it.at.gather(g), conjugate=True)
+    return given_back(call, moves)
+
+
+def _is_plain(call, it, g):
+    """Whether a sum's gradient is one of whole rows."""
+    rows = it.axis == 0 and not it.batch_dims and call.once(_kept) is None
+    shaped = np.shape(call.get("values")) == it.values.shape
+    return rows and shaped and np.iscomplexobj(g) <= np.iscomplexobj(it.values)
+
+
+def statistics(call):
+    """Return the maps of medians and quantiles: back, and forward."""
+    it = call.once(layout)
+    arrivals = _arrivals(call)
+    q = 0.5 if _op(call) == "median" else call.get("q")
+    return order_maps(it.at, arrivals, np.asarray(q, np.float64), call.out)
+
+
+def tangent(call, tangents):
+    """Add up the terms times tangents, segment by segment."""
+    it = call.once(layout)
+    (given,) = tangents
+    moves = taken(it, given)
+    if _op(call) in ORDERS:
+        return statistics(call)[1](moves)
+    moves = call.once(term_of).times(moves)
+    return it.at.scatter(np.zeros(call.out.shape, moves.dtype), moves)
