@@ -4,4 +4,6 @@ Each module has the function names, argument order and conventions of one librar
 around pyscatter's own functions:
 
 - `pyscatter.compat.numpy_groupies`: `aggregate`
+- `pyscatter.compat.tensorflow`: scatter_nd, batch_scatter_add, segment_sum ...
+- `pyscatter.compat.torch`: scatter_reduce_, index_add_, masked_fill_, gather ...
 """
