@@ -166,6 +166,12 @@ LOOKS = (
         partial(np.count_nonzero, MASK),
     ),
     option("Plan", "ids, size", partial(ps.Plan, IDS, SIZE)),
+    option("delta", "old, new", partial(ps.delta, V, V + MASK)),
+    option(
+        "Delta",
+        "parts",
+        partial(ps.Delta, (N,), V.dtype, None, None, "auto", IDS[:2], V[:2]),
+    ),
 )
 SEGMENTS = (
     plain("bincount", partial(ps.bincount, IDS), partial(np.bincount, IDS)),

@@ -6,6 +6,7 @@ Public names only; each module documents its family.
 from pyscatter.assembly import AssemblyPlan, coo_to_csr
 from pyscatter.autodiff import RowSparse, jvp, vjp
 from pyscatter.bincount import bincount
+from pyscatter.delta import Delta, delta
 from pyscatter.gather import gather, gather_along_axis, gather_at, gather_nd
 from pyscatter.nonzero import argwhere, count_nonzero, flatnonzero, nonzero
 from pyscatter.plan import Plan
@@ -60,6 +61,7 @@ __all__ = [
     "COO",
     "CSC",
     "CSR",
+    "Delta",
     "Plan",
     "RowSparse",
     "add_at",
@@ -71,6 +73,7 @@ __all__ = [
     "bitwise_xor_at",
     "coo_to_csr",
     "count_nonzero",
+    "delta",
     "divide_at",
     "flatnonzero",
     "floor_divide_at",

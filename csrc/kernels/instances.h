@@ -124,6 +124,7 @@ DECLARE_GRID(spmm_list, ISA)
 DECLARE_GRID(spmm_finish, ISA)
 DECLARE_GRID(sddmm, ISA)
 DECLARE_GRID(cast, ISA)
+extern const ps_delta_kernels GRID(delta, ISA);
 /* clang-format on */
 
 const ps_kernel_table TABLE(ISA) = {

@@ -192,6 +192,31 @@ typedef struct {
     int32_t *list;               /* room for all columns and 4 more */
 } ps_products;
 
+/* How the values of a delta meet the elements that they are for. */
+enum ps_delta_op {
+    PS_DELTA_OVERWRITE, /* new bits take the place of the old ones */
+    PS_DELTA_XOR,       /* bits that differ are turned over */
+    PS_DELTA_ADD,       /* differences of integers are added and wrap */
+    PS_NUM_DELTA_OPS
+};
+
+/* What deltas are made and applied with (delta.tmpl.h, delta.h). */
+typedef struct {
+    int64_t (*words[PS_NUM_SIZES])(uint64_t *word, const char *old, const char *now,
+                                   int64_t n);
+    int64_t (*take[PS_NUM_SIZES])(enum ps_delta_op op, char *to, const uint64_t *word,
+                                  int64_t n_words, const char *old, const char *now);
+    void (*put[PS_NUM_SIZES])(enum ps_delta_op op, char *target, const int64_t *at,
+                              const char *values, int64_t n);
+    void (*meet[PS_NUM_SIZES])(enum ps_delta_op op, char *to, const char *values,
+                               int64_t n);
+    void (*store[PS_NUM_SIZES])(enum ps_delta_op op, char *to, const char *old,
+                                const char *now, int64_t n);
+    void (*hash)(uint64_t *sum, const char *bytes, int64_t n_stripes);
+    int64_t (*gaps)(uint16_t *to, const int64_t *at, int64_t n, int64_t *last);
+    int64_t (*ungap)(int64_t *at, const uint16_t *gap, int64_t n, int64_t *last);
+} ps_delta_kernels;
+
 typedef struct {
     /* index.tmpl.h */
     int64_t (*scan[PS_NUM_INDEX_TYPES])(const char *index, int64_t n, int64_t stride,
@@ -373,6 +398,8 @@ typedef struct {
     /* sddmm.tmpl.h */
     void (*const *sddmm)(const ps_dots *dots, char *out, const int64_t *row,
                          const int64_t *col, int64_t n);
+    /* delta.tmpl.h, delta.h */
+    const ps_delta_kernels *delta;
 } ps_kernel_table;
 
 /* The table in force. */

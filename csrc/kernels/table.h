@@ -77,4 +77,5 @@
     .spmm_list = GRID(spmm_list, ISA),
     .spmm_finish = GRID(spmm_finish, ISA),
     .sddmm = GRID(sddmm, ISA),
+    .delta = &GRID(delta, ISA),
         /* clang-format on */

@@ -29,7 +29,9 @@
     X(weights) X(q) X(ddof) X(initial) X(skipna) X(return_arg) X(return_counts)  \
     X(assume_sorted) X(minlength) X(g) X(exclusive) X(reverse) X(format)         \
     X(shape) X(data) X(indptr) X(row) X(col) X(alpha) X(beta) X(semiring)        \
-    X(transpose) X(conjugate)
+    X(transpose) X(conjugate)                                                    \
+    X(old) X(new) X(granularity) X(top_k) X(threshold) X(encoding) X(target)     \
+    X(verify) X(base_version)
 /* The operands of products. */
 #define PS_FOR_EACH_OPERAND(ONE) ONE(A) ONE(X) ONE(Y)
 
@@ -72,6 +74,7 @@ typedef struct {
     PyObject *ufunc[PS_NUM_OPS];      /* np.add ...; NULL where there is none */
     PyObject *plan_type;              /* pyscatter.Plan */
     PyObject *container_type;         /* the base of CSR, CSC and COO */
+    PyObject *delta_type;             /* pyscatter.Delta */
     PyObject *axis_error;             /* numpy.exceptions.AxisError */
     PyObject *masked_type;            /* MaskedArray, or NULL: none has been seen */
     PyObject *threads_var;            /* context variable: threads of this context */

@@ -20,17 +20,18 @@ static const char *const product_names[PS_NUM_PRODUCTS] = {
  * dtype has them tested by dtype. */
 static const struct {
     const char *family, *op;
-} listed[] = {{"scatter", NULL}, {"plan", NULL},        {"where", NULL},
-              {"segment", NULL}, {"scan", NULL},        {"scatter", "set"},
-              {"gather", "get"}, {"nonzero", "find"},   {"where", "select"},
-              {"where", "set"},  {"where", "compress"}, {"quantile", "select"},
-              {"spmm", NULL},    {"spmm", "sddmm"}};
+} listed[] = {{"scatter", NULL},      {"plan", NULL},        {"where", NULL},
+              {"segment", NULL},      {"scan", NULL},        {"scatter", "set"},
+              {"gather", "get"},      {"nonzero", "find"},   {"where", "select"},
+              {"where", "set"},       {"where", "compress"}, {"delta", "find"},
+              {"quantile", "select"}, {"spmm", NULL},        {"spmm", "sddmm"}};
 enum {
     N_GRIDS = 5,
     N_LISTED = sizeof(listed) / sizeof(listed[0]),
     DOTS = N_LISTED - 1,
     PRODUCTS = N_LISTED - 2,
-    QUANTILES = N_LISTED - 3
+    QUANTILES = N_LISTED - 3,
+    DELTAS = N_LISTED - 4
 };
 
 typedef void (*any_kernel)(void);
@@ -79,6 +80,8 @@ kernel_at(enum ps_level level, int row, int op, int dtype)
             return (any_kernel)kernels->where[size];
         case 9:
             return (any_kernel)kernels->where_set[size];
+        case DELTAS:
+            return (any_kernel)kernels->delta->words[size];
         case QUANTILES:
             return (any_kernel)kernels->quantile_finish[dtype];
         case PRODUCTS:

@@ -24,6 +24,7 @@
 #include "python/copies.h"
 #include "python/kernel_list.h"
 #include "python/matrix.h"
+#include "python/py_delta.h"
 #include "python/py_gather.h"
 #include "python/py_nonzero.h"
 #include "python/py_plan.h"
@@ -309,6 +310,7 @@ static PyMethodDef methods[] = {
         FAST("argwhere", ps_py_argwhere),
         FAST("count_nonzero", ps_py_count_nonzero),
         FAST("bincount", ps_py_bincount),
+        FAST("delta", ps_py_delta),
         FAST("segment_reduce", ps_py_segment_reduce),
         FAST("spmm", ps_py_spmm),
         FAST("sddmm", ps_py_sddmm),
@@ -420,6 +422,9 @@ start(PyObject *module)
     if (ps_add_plan(module) < 0 || ps_add_containers(module) < 0) {
         return -1;
     }
+    if (ps_add_delta(module) < 0) {
+        return -1;
+    }
     return PyModule_AddObjectRef(module, "threads_var", state->threads_var);
 }
 
@@ -435,6 +440,7 @@ visit_state(PyObject *module, visitproc visit, void *arg)
     }
     Py_VISIT(state->plan_type);
     Py_VISIT(state->container_type);
+    Py_VISIT(state->delta_type);
     Py_VISIT(state->axis_error);
     Py_VISIT(state->masked_type);
     Py_VISIT(state->threads_var);
@@ -456,6 +462,7 @@ clear_state(PyObject *module)
     }
     Py_CLEAR(state->plan_type);
     Py_CLEAR(state->container_type);
+    Py_CLEAR(state->delta_type);
     Py_CLEAR(state->axis_error);
     Py_CLEAR(state->masked_type);
     Py_CLEAR(state->threads_var);

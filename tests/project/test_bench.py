@@ -7,6 +7,7 @@ import pytest
 
 import pyscatter as ps
 from benchmarks import (
+    bench_delta,
     bench_gather,
     bench_layouts,
     bench_nonzero,
@@ -24,6 +25,7 @@ from benchmarks import (
 from pyscatter import bench
 
 SUITES = (
+    bench_delta.SUITE,
     bench_scatter.SUITE,
     bench_gather.SUITE,
     bench_nonzero.SUITE,
