@@ -1,7 +1,8 @@
 """Settings that all tests share: hypothesis profiles, the marker, a clean slate.
 
-PYSCATTER_TESTS chooses how long the property tests search: quick, full or nightly; the
-default is full, and quick for the quick run, which is `pytest -m "not slow"`.
+PYSCATTER_TESTS chooses how long the property tests search: brief, quick, full or
+nightly; the default is full, and quick for the quick run, which is `pytest -m "not
+slow"`. Brief is for other builds (sanitizers, other Pythons) of what full has searched.
 """
 
 import os
@@ -23,7 +24,7 @@ MARKERS = (
     "slow: left out of the quick run",
     "alone: wants the machine to itself: threads, signals, forks",
 )
-EXAMPLES = {"quick": 100, "full": 300, "nightly": 20_000}
+EXAMPLES = {"brief": 30, "quick": 100, "full": 300, "nightly": 20_000}
 
 for name, examples in EXAMPLES.items():
     settings.register_profile(

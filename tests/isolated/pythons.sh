@@ -80,8 +80,9 @@ run_tests() {
         segment_kernels spmm; do
         left_out+=("--ignore-glob=*/test_$name.py")
     done
-    "$rooms/$1/bin/python" -m pytest -q -m "not slow" -p no:cacheprovider \
-        "${left_out[@]}" "${@:2}" >"$log" 2>&1 || status=$?
+    PYSCATTER_TESTS=brief "$rooms/$1/bin/python" -m pytest -q -m "not slow" \
+        -p no:cacheprovider "${left_out[@]}" "${@:2}" >"$log" 2>&1 ||
+        status=$?
     echo "--- $(described "$1") (all of it: $log)"
     tail -n $((status ? 200 : 1)) "$log"
     return $status

@@ -32,6 +32,7 @@ address)
     # The interpreter itself is not instrumented; its runtime has to come first.
     LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libubsan.so)"
     tests=(-m "not slow")
+    export PYSCATTER_TESTS=brief
     for name in bench compat_groupies demo determinism docs documents examples house \
         mask_determinism memory peer_groupies peer_numpy peer_onnx \
         segment_determinism; do

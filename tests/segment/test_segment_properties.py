@@ -17,7 +17,7 @@ from tests.families.test_properties import INDEX_DTYPES, draw_layout, draw_value
 
 SIZES = st.integers(0, 4)
 # The twin loops over elements: a quarter of the usual examples takes as long as others.
-FEWER = settings(max_examples=max(settings.default.max_examples // 4, 50))
+FEWER = settings(max_examples=max(settings.default.max_examples // 4, 10))
 EXACT = ("add", "mul", "mean", "min", "max", "fmin", "fmax", "first", "last")
 COUNTS = ("count", "any", "all", "argmin", "argmax")
 ROUNDED = ("var", "std", "logsumexp", "median", "quantile")
