@@ -552,8 +552,10 @@ def make_container(
     pointers: np.ndarray,
     n_rows: int,
     n_cols: int,
+    turned: Container | None = None,
     /,
 ) -> Container: ...
+def kept_bytes(container: Container, /) -> int: ...
 def assemble(
     coordinates: tuple[ArrayLike, ArrayLike],
     shape: tuple[SupportsIndex, SupportsIndex],

@@ -149,7 +149,7 @@ class CSR(Compressed):
     @property
     def T(self):
         """Return the transpose, of the same arrays."""
-        return make_container(CSC, *_parts(self), *self.shape[::-1])
+        return make_container(CSC, *_parts(self), *self.shape[::-1], self)
 
     def sum_duplicates(self):
         """Return the matrix in order of rows, then columns, duplicates added up.
@@ -178,7 +178,7 @@ class CSC(Compressed):
     @property
     def T(self):
         """Return the transpose, of the same arrays."""
-        return make_container(CSR, *_parts(self), *self.shape[::-1])
+        return make_container(CSR, *_parts(self), *self.shape[::-1], self)
 
     def sum_duplicates(self):
         """Return the matrix in order of columns, then rows, duplicates added up.

@@ -84,9 +84,13 @@ document(
     *Cost*: one row of `X` is read for each entry. CSR, and COO in the order of its
     rows, runs by rows on all threads. CSC and other COO with rows of 256 bytes and more
     are sorted by rows first where there are several threads, which takes a copy of the
-    entries; else CSC runs on one thread. Memory beyond that and the result: for each
-    row a number, a copy of what has another dtype or layout, and for CSC and unordered
-    COO with a beta an array like the result.
+    entries; else CSC runs on one thread. A `CSC`, or a `CSR` that is transposed, keeps
+    the order by rows from its second product of such rows on: later ones run as those
+    of a CSR do, once the structure has been compared with what was sorted. That takes
+    12 bytes an entry for int32 structure, until the container and its transposes are
+    gone. Memory beyond that and the result: for each row a number, a copy of what has
+    another dtype or layout, and for CSC and unordered COO with a beta an array like the
+    result.
 
     See Also
     --------

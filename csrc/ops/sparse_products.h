@@ -4,6 +4,15 @@
 
 #include "kernels/kernels.h"
 #include "ops/matrix.h"
+#include "ops/transpose.h"
+
+/* The entries of a CSC by rows, from product to product. */
+typedef struct {
+    ps_row_order
+            *turned; /* of an earlier product; where `makes`, to be made by this one */
+    bool makes;
+    bool is_made, is_stale; /* what the op says: `turned` holds them now; no more */
+} ps_keeping;
 
 /* out[b] = alpha * (A x[b]) + beta * out[b], where A x is a sum, a mean, a least or a
  * greatest, of products or of sums (enum ps_product). All numbers are of `type`. */
@@ -22,6 +31,7 @@ typedef struct {
     /* One element each, or NULL: takes no part. */
     const void *alpha, *beta, *empty;
     const void *one, *start; /* what absent data are; what sums begin with */
+    ps_keeping *keeping;     /* of a CSC; NULL: nobody keeps anything */
 } ps_spmm_call;
 
 ps_status ps_spmm(void *call, ps_run *run); /* a ps_spmm_call */

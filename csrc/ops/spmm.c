@@ -356,6 +356,37 @@ run_triples(ps_spmm_job *work)
     return status;
 }
 
+/* As the entries are stored. */
+static ps_status
+run_as_stored(ps_spmm_job *work)
+{
+    const ps_spmm_call *const call = work->call;
+    if (!call->is_private) {
+        PS_TRY(ps_check_matrix(&call->a, work->run));
+    }
+    else if (call->a.format == PS_CSR) {
+        PS_TRY(ps_check_ends(&call->a));
+    }
+    else {
+        PS_TRY(ps_check_edges(&call->a, work->run));
+    }
+    work->run->has_written = !call->is_private;
+    return call->a.format == PS_CSR   ? ps_spmm_by_rows(work)
+           : call->a.format == PS_CSC ? run_unordered(work)
+                                      : run_triples(work);
+}
+
+static ps_status
+run_product(const ps_spmm_call *call, ps_run *run)
+{
+    ps_spmm_job work = job_of(call, run);
+    bool is_done = false;
+    if (call->keeping != NULL) {
+        PS_TRY(ps_spmm_by_kept(&work, call->keeping, &is_done));
+    }
+    return is_done ? PS_SUCCESS : run_as_stored(&work);
+}
+
 /* Without columns, rows or batches there is nothing to write, and still everything to
  * check. */
 ps_status
@@ -363,22 +394,7 @@ ps_spmm(void *argument, ps_run *run)
 {
     const ps_spmm_call *const call = argument;
     const bool is_empty = call->batch == 0 || call->width == 0 || call->a.n_rows == 0;
-    if (is_empty || !call->is_private) {
-        PS_TRY(ps_check_matrix(&call->a, run));
-    }
-    else if (call->a.format == PS_CSR) {
-        PS_TRY(ps_check_ends(&call->a));
-    }
-    else {
-        PS_TRY(ps_check_edges(&call->a, run));
-    }
-    if (is_empty) {
-        return PS_SUCCESS;
-    }
-    run->has_written = !call->is_private;
-    ps_spmm_job work = job_of(call, run);
-    const ps_status status = call->a.format == PS_CSR   ? ps_spmm_by_rows(&work)
-                             : call->a.format == PS_CSC ? run_unordered(&work)
-                                                        : run_triples(&work);
+    const ps_status status =
+            is_empty ? ps_check_matrix(&call->a, run) : run_product(call, run);
     return status.code == PS_STRUCTURE_BAD ? fault_of(call) : status;
 }

@@ -72,6 +72,10 @@ ps_spmm_fill_rows(const ps_spmm_job *work, char *rows, int64_t step, int64_t wid
 /* CSR, and what has been made to look like it. */
 ps_status ps_spmm_by_rows(ps_spmm_job *work);
 
+/* CSC whose entries by rows are kept. *is_done: false where this does not pay, or is no
+ * longer right, and nothing has been written. */
+ps_status ps_spmm_by_kept(ps_spmm_job *work, ps_keeping *keeping, bool *is_done);
+
 /* CSC and COO, sorted by rows first. */
 ps_status ps_spmm_by_turning(ps_spmm_job *work);
 

@@ -323,16 +323,17 @@ is_structure(PyObject *object)
     return type == PS_INDEX_i32 || type == PS_INDEX_i64;
 }
 
-/* make_container(class, data, entries, pointers, n_rows, n_cols): arrays that are fresh
- * or another container's. */
+/* make_container(class, data, entries, pointers, n_rows, n_cols, turned=None): arrays
+ * that are fresh or another container's; `turned` is the container of which this is the
+ * transpose, of the same arrays, so that products of either may use what is kept. */
 static PyObject *
 make_container(PyObject *module, PyObject *args)
 {
     ps_state *const state = ps_get_state(module);
-    PyObject *type, *data, *entries, *pointers;
+    PyObject *type, *data, *entries, *pointers, *turned = NULL;
     long long shape[2];
-    if (!PyArg_ParseTuple(args, "OOOOLL", &type, &data, &entries, &pointers, &shape[0],
-                          &shape[1])) {
+    if (!PyArg_ParseTuple(args, "OOOOLL|O", &type, &data, &entries, &pointers,
+                          &shape[0], &shape[1], &turned)) {
         return NULL;
     }
     if ((data != Py_None && !PyArray_CheckExact(data)) || !is_structure(entries) ||
@@ -341,8 +342,25 @@ make_container(PyObject *module, PyObject *args)
         return NULL;
     }
     const int64_t sizes[] = {shape[0], shape[1]};
-    return ps_new_container(state, type, data, (PyArrayObject *)entries,
-                            (PyArrayObject *)pointers, sizes);
+    PyObject *const made = ps_new_container(state, type, data, (PyArrayObject *)entries,
+                                            (PyArrayObject *)pointers, sizes);
+    ps_container *const source = turned != NULL ? ps_container_of(state, turned) : NULL;
+    if (made != NULL && source != NULL) {
+        ((ps_container *)made)->cell = ps_hold_cell(&source->cell);
+    }
+    return made;
+}
+
+/* kept_bytes(container): what products of it keep, for tests. */
+static PyObject *
+kept_bytes(PyObject *module, PyObject *object)
+{
+    const ps_container *const container = ps_container_of(ps_get_state(module), object);
+    if (container == NULL) {
+        PyErr_SetString(PyExc_TypeError, "expected a container");
+        return NULL;
+    }
+    return PyLong_FromLongLong(ps_cell_bytes(container->cell));
 }
 
 /* ---- what can be seen ---- */
@@ -392,6 +410,7 @@ static PyMemberDef members[] = {
 
 static PyMethodDef functions[] = {
     {"make_container", make_container, METH_VARARGS, NULL},
+    {"kept_bytes", kept_bytes, METH_O, NULL},
     {NULL, NULL, 0, NULL}};
 /* clang-format on */
 
@@ -418,6 +437,7 @@ end(PyObject *object)
         PyObject_ClearWeakRefs(object);
     }
     release(self);
+    ps_drop_cell(self->cell);
     type->tp_free(object);
     Py_DECREF(type);
 }

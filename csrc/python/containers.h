@@ -5,6 +5,7 @@
 #include "python/core.h"
 
 #include "python/matrix.h"
+#include "python/transpose.h"
 
 /* A CSR, CSC or COO: views that nobody can replace. What the arrays hold, and whether
  * their memory is still there, has to be checked at each use. */
@@ -16,6 +17,7 @@ typedef struct {
     PyObject *entries;  /* indices, or of COO col: of int32 or int64, of any layout */
     PyObject *pointers; /* indptr, or of COO row */
     PyObject *weak_references;
+    ps_cell *cell; /* shared with transposes; NULL: none has been asked for */
 } ps_container;
 
 /* Make the base type, keep it in the state, add it to the module. 0 or -1. */

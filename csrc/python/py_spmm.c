@@ -15,6 +15,7 @@
 #include "ops/sparse_products.h"
 #include "python/args.h"
 #include "python/arrays.h"
+#include "python/containers.h"
 #include "python/copies.h"
 #include "python/dense.h"
 #include "python/matrix.h"
@@ -64,6 +65,7 @@ typedef struct {
     PyArrayObject *out, *sums; /* owned: the result, and where the op writes */
     PyArrayObject *target;     /* owned: out, turned if that is asked */
     element alpha, beta, empty, one, start;
+    ps_keeper keeper;
 } product;
 
 /* ---- options ---- */
@@ -458,6 +460,26 @@ open_call(const product *work, ps_spmm_call *call)
     return fits ? 0 : ps_raise_changed(NULL);
 }
 
+/* Products of a container that go by columns may keep what these come to by rows. */
+static void
+open_keeper(product *work, ps_spmm_call *call)
+{
+    ps_container *const container =
+            ps_container_of(work->state, work->slot[work->is_left ? SLOT_X : SLOT_A]);
+    if (container != NULL && call->a.format == PS_CSC &&
+        ps_open_keeper(&container->cell, &work->keeper)) {
+        call->keeping = &work->keeper.keeping;
+    }
+}
+
+static int
+run_op(product *work, ps_spmm_call *call)
+{
+    open_keeper(work, call);
+    return ps_raise(work->state,
+                    ps_run_op(work->state, ps_spmm, call, bytes_moved(call)), "A");
+}
+
 static PyObject *
 run_product(product *work)
 {
@@ -465,9 +487,7 @@ run_product(product *work)
     if (ps_lay_data(work->state, &work->a.data, work->descr, work->type,
                     work->conjugates) < 0 ||
         ps_lay_dense(work->state, &work->x, work->descr, work->type) < 0 ||
-        take_sums(work) < 0 || open_call(work, &call) < 0 ||
-        ps_raise(work->state,
-                 ps_run_op(work->state, ps_spmm, &call, bytes_moved(&call)), "A") < 0 ||
+        take_sums(work) < 0 || open_call(work, &call) < 0 || run_op(work, &call) < 0 ||
         ps_deliver_sums(work->sums, work->target) < 0) {
         return NULL;
     }
@@ -478,6 +498,7 @@ run_product(product *work)
 static void
 close_product(product *work)
 {
+    ps_close_keeper(&work->keeper);
     ps_close_sparse(&work->a);
     Py_XDECREF((PyObject *)work->x);
     Py_XDECREF((PyObject *)work->descr);

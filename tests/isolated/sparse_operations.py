@@ -31,6 +31,12 @@ def multiplied(a, b):
     return np.concatenate([everything(product), plan(a.data, b.data).data])
 
 
+def multiplied_again(matrix, rows):
+    """Products of one container, of which the second keeps something for the third."""
+    fresh = ps.CSC((matrix.data, matrix.entries, matrix.pointers), matrix.shape)
+    return np.concatenate([ps.spmm(fresh, rows) for _ in range(3)])
+
+
 def sparse(count):
     """One of each, on `count` entries, in a narrow and in a wide matrix."""
     for columns in (90, 2**40):
@@ -49,6 +55,10 @@ def sparse(count):
             yield Operation(f"{name} {columns}", converted, (coo, name))
         yield Operation(f"to_coo {columns}", converted, (csr, "to_coo"))
         yield Operation(f"spgemm {columns}", multiplied, (csr, csr.T.to_coo()))
+        if columns == 90:
+            rows = np.ones((columns, 64), "f4")
+            operation = multiplied_again, (csr.to_csc(), rows)
+            yield Operation("products of a container", *operation)
         square = ps.COO((data, (row, row[::-1])), (90, 90))
         yield Operation(f"spgemm of COO {columns}", multiplied, (square, csr))
 
