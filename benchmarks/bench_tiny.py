@@ -27,6 +27,7 @@ OFFSETS = np.array([0, 2, 5, 6, 8, 10])
 A, V = np.zeros(SIZE), np.linspace(0.25, 2.5, N)
 MASK = np.arange(N) % 3 == 0
 PLAN = ps.Plan(IDS, SIZE)
+CHANGE = ps.change_stats(V, V)
 TABLE = np.arange(20.0).reshape(SIZE, 4)
 COLUMNS = np.array([[1, 0, 3, 2]] * SIZE)
 PAIRS = np.stack([IDS, IDS % 4], axis=-1)
@@ -245,6 +246,12 @@ DERIVATIVES = (
     Row("RowSparse", "", 12.0, partial(ps.RowSparse, *FEW_ROWS)),
 )
 ROWS = (*DROP_INS, *UPDATES, *LOOKS, *SEGMENTS, *PRODUCTS, *SPARSE, *DERIVATIVES)
+CHANGES = (
+    option("change_stats", "", partial(ps.change_stats, V, V)),
+    option("change_stats", "per_row", partial(ps.change_stats, V, V, per_row=True)),
+    option("ChangeStats", "merge", partial(ps.ChangeStats.merge, [CHANGE, CHANGE])),
+)
+ROWS = (*DROP_INS, *UPDATES, *LOOKS, *SEGMENTS, *PRODUCTS, *SPARSE, *CHANGES)
 
 
 def nanoseconds(row, rounds):

@@ -7,6 +7,7 @@ from pyscatter.assembly import AssemblyPlan, coo_to_csr
 from pyscatter.autodiff import RowSparse, jvp, vjp
 from pyscatter.bincount import bincount
 from pyscatter.delta import Delta, delta
+from pyscatter.change import ChangeStats, change_stats
 from pyscatter.gather import gather, gather_along_axis, gather_at, gather_nd
 from pyscatter.nonzero import argwhere, count_nonzero, flatnonzero, nonzero
 from pyscatter.plan import Plan
@@ -62,6 +63,7 @@ __all__ = [
     "CSC",
     "CSR",
     "Delta",
+    "ChangeStats",
     "Plan",
     "RowSparse",
     "add_at",
@@ -71,6 +73,7 @@ __all__ = [
     "bitwise_and_at",
     "bitwise_or_at",
     "bitwise_xor_at",
+    "change_stats",
     "coo_to_csr",
     "count_nonzero",
     "delta",

@@ -9,6 +9,8 @@ from typing import Any, Literal, SupportsIndex, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from pyscatter.change import ChangeStats
+
 Op: TypeAlias = str | np.ufunc
 Mode: TypeAlias = Literal["raise", "drop", "clip", "wrap"]
 GatherMode: TypeAlias = Literal["raise", "drop", "clip", "wrap", "fill"]
@@ -66,6 +68,19 @@ def bitwise_xor_at(
     mode: Mode = "raise",
     where: ArrayLike | None = None,
 ) -> None: ...
+def change_stats(
+    old: ArrayLike,
+    new: ArrayLike,
+    *,
+    axis: SupportsIndex = 0,
+    atol: float = 0,
+    rtol: float = 0,
+    per_row: bool = False,
+    per_feature: bool = False,
+    finite_only: bool = False,
+    view: Literal["bfloat16"] | None = None,
+    copy_new_to: np.ndarray | None = None,
+) -> ChangeStats: ...
 def count_nonzero(
     a: ArrayLike,
     axis: int | tuple[int, ...] | None = None,
@@ -534,6 +549,9 @@ def sddmm(
     values: Literal["pattern", "scale"] = "pattern",
     out: np.ndarray | None = None,
 ) -> np.ndarray: ...
+def change_update(items: tuple[tuple[Any, ...], ...], /) -> list[tuple[bytes, Any]]: ...
+def change_fields() -> tuple[str, str]: ...
+def change_join(raws: tuple[bytes, ...], /) -> bytes: ...
 def as_plain(array: ArrayLike, name: str, /) -> np.ndarray: ...
 def require_cast(
     what: str, dtype: np.dtype, target: np.dtype, casting: Casting, /

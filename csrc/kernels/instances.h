@@ -125,6 +125,7 @@ DECLARE_GRID(spmm_finish, ISA)
 DECLARE_GRID(sddmm, ISA)
 DECLARE_GRID(cast, ISA)
 extern const ps_delta_kernels GRID(delta, ISA);
+extern const struct ps_change_kernels GRID(change, ISA);
 /* clang-format on */
 
 const ps_kernel_table TABLE(ISA) = {

@@ -216,6 +216,7 @@ typedef struct {
     int64_t (*gaps)(uint16_t *to, const int64_t *at, int64_t n, int64_t *last);
     int64_t (*ungap)(int64_t *at, const uint16_t *gap, int64_t n, int64_t *last);
 } ps_delta_kernels;
+struct ps_change_kernels;
 
 typedef struct {
     /* index.tmpl.h */
@@ -400,6 +401,8 @@ typedef struct {
                          const int64_t *col, int64_t n);
     /* delta.tmpl.h, delta.h */
     const ps_delta_kernels *delta;
+    /* base/change.h */
+    const struct ps_change_kernels *change;
 } ps_kernel_table;
 
 /* The table in force. */

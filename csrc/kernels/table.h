@@ -78,4 +78,5 @@
     .spmm_finish = GRID(spmm_finish, ISA),
     .sddmm = GRID(sddmm, ISA),
     .delta = &GRID(delta, ISA),
+    .change = &GRID(change, ISA),
         /* clang-format on */

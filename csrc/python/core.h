@@ -32,6 +32,11 @@
     X(transpose) X(conjugate)                                                    \
     X(old) X(new) X(granularity) X(top_k) X(threshold) X(encoding) X(target)     \
     X(verify) X(base_version)
+    X(transpose) X(conjugate)
+/* Those of the change family. */
+#define PS_FOR_EACH_CHANGE_NAME(X)                                               \
+    X(atol) X(rtol) X(per_row) X(per_feature) X(finite_only) X(view)              \
+    X(copy_new_to)
 /* The operands of products. */
 #define PS_FOR_EACH_OPERAND(ONE) ONE(A) ONE(X) ONE(Y)
 
@@ -54,13 +59,15 @@
     X(weighed, "pyscatter._objects")           \
     X(divided, "pyscatter._objects")           \
     X(squared, "pyscatter._objects")           \
-    X(product_types, "pyscatter._products")
+    X(product_types, "pyscatter._products")    \
+    X(ChangeStats, "pyscatter.change")
 
 /* clang-format on */
 
 #define PS_ENUM_NAME(name) PS_NAME_##name,
-enum ps_name {
-    PS_FOR_EACH_NAME(PS_ENUM_NAME) PS_FOR_EACH_OPERAND(PS_ENUM_NAME) PS_NUM_NAMES
+        enum ps_name {
+    PS_FOR_EACH_NAME(PS_ENUM_NAME)
+    PS_FOR_EACH_OPERAND(PS_ENUM_NAME) PS_FOR_EACH_CHANGE_NAME(PS_ENUM_NAME) PS_NUM_NAMES
 };
 
 #define PS_ENUM_HELPER(name, module) PS_HELPER_##name,

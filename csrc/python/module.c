@@ -25,6 +25,7 @@
 #include "python/kernel_list.h"
 #include "python/matrix.h"
 #include "python/py_delta.h"
+#include "python/py_change.h"
 #include "python/py_gather.h"
 #include "python/py_nonzero.h"
 #include "python/py_plan.h"
@@ -318,6 +319,10 @@ static PyMethodDef methods[] = {
                 PS_FOR_EACH_DROP_IN(NAMED_METHOD){"get_threads", get_threads,
                                                   METH_NOARGS, NULL},
         {"set_threads", set_threads, METH_O, NULL},
+        FAST("change_stats", ps_py_change_stats),
+        {"change_update", ps_py_change_update, METH_O, NULL},
+        {"change_fields", ps_py_change_fields, METH_NOARGS, NULL},
+        {"change_join", ps_py_change_join, METH_O, NULL},
         {"as_plain", as_plain, METH_VARARGS, NULL},
         {"require_cast", require_cast, METH_VARARGS, NULL},
         {"elementary", ps_py_elementary, METH_VARARGS, NULL},
@@ -341,8 +346,8 @@ static PyMethodDef methods[] = {
 /* ---- start ---- */
 
 #define NAME_TEXT(name) [PS_NAME_##name] = #name,
-static const char *const names[PS_NUM_NAMES] = {PS_FOR_EACH_NAME(NAME_TEXT)
-                                                        PS_FOR_EACH_OPERAND(NAME_TEXT)};
+static const char *const names[PS_NUM_NAMES] = {PS_FOR_EACH_NAME(
+        NAME_TEXT) PS_FOR_EACH_OPERAND(NAME_TEXT) PS_FOR_EACH_CHANGE_NAME(NAME_TEXT)};
 
 static int
 find_numpy_objects(ps_state *state)

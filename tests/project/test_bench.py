@@ -8,6 +8,7 @@ import pytest
 import pyscatter as ps
 from benchmarks import (
     bench_delta,
+    bench_change,
     bench_gather,
     bench_layouts,
     bench_nonzero,
@@ -26,6 +27,7 @@ from pyscatter import bench
 
 SUITES = (
     bench_delta.SUITE,
+    bench_change.SUITE,
     bench_scatter.SUITE,
     bench_gather.SUITE,
     bench_nonzero.SUITE,

@@ -135,6 +135,8 @@ FAMILIES = {
         "delta_ungap"
     ),
     "machinery": "cast copy swap turn",
+    "change": "change",
+    "machinery": "cast copy swap",
 }
 OF_STEM = {stem: name for name, stems in FAMILIES.items() for stem in stems.split()}
 

@@ -4,6 +4,7 @@ Every test compares with these. They follow the written rules and nothing else, 
 themselves compared with NumPy wherever NumPy means the same.
 """
 
+from .change import change_stats
 from .gather import gather, gather_along_axis, gather_at, gather_nd
 from .nonzero import argwhere, count_nonzero, flatnonzero, nonzero
 from .plan import Plan
@@ -45,6 +46,7 @@ __all__ = [
     "bitwise_and_at",
     "bitwise_or_at",
     "bitwise_xor_at",
+    "change_stats",
     "count_nonzero",
     "divide_at",
     "flatnonzero",

@@ -1,0 +1,528 @@
+/* The change op: block after block of two arrays is measured, and copied if asked for,
+ * in one pass over memory.
+ *
+ * Elements go in C order, whatever the layout. A part is a stretch of blocks that its
+ * size alone fixes; blocks are joined in order within it, and parts at the end, so no
+ * bit depends on threads. Parts of all arrays of a call are one list, from which
+ * whoever is free takes the next: many small arrays cost one start of the threads. A
+ * block of the new array is copied first and measured in the copy, so that what was
+ * measured is what was copied, whatever another thread does to the array meanwhile.
+ *
+ * Three things make a pass more than a loop. An array that is not contiguous, aligned
+ * and native is packed, block by block, by what serves all ops (ops/operand.h). A copy
+ * that lies side by side is written before it is measured, from where the first cache
+ * has it for the loops; one that is strided, or the old array itself, after that. And
+ * what rows and features keep is gathered from the same block while it is near
+ * (change_axes.c).
+ *
+ * Half types are measured as float32, integers as float64 by way of what NumPy calls a
+ * safe cast; those of 64 bits are subtracted as they are.
+ */
+#include "ops/change.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/scratch.h"
+#include "base/sizes.h"
+#include "kernels/kernels.h"
+#include "ops/change_parts.h"
+#include "ops/run.h"
+#include "ops/values.h"
+
+enum {
+    /* Blocks of a part: 65,536 elements take 20 to 60 us, so that handing one out costs
+     * nothing beside it. */
+    PART_BLOCKS = 64,
+    PART = PART_BLOCKS * PS_CHANGE_BLOCK,
+    ITEM = 16, /* bytes of the largest */
+    N_WIDE = 3,
+    N_SPREAD = 5,
+    N_FLAGS = 3
+};
+
+typedef struct {
+    ps_change_call *call;
+    ps_operand old, now, copy;
+    ps_change_lines lines;
+    enum ps_dtype type; /* what is measured: f32, f64, c64, c128 */
+    bool is_half, is_wide;
+    bool is_copied_first; /* blocks can be measured where they have been copied to */
+    bool is_over_old;     /* `copy` is `old` itself */
+    int64_t n, parts, part_blocks;
+    int64_t first_part; /* of all calls */
+    ps_change *change;  /* of each part */
+    int64_t *words;     /* rows and features of each part */
+    int64_t nbytes;     /* of both */
+} ready_change;
+
+typedef struct {
+    ps_run *run; /* first, for ps_run_chunks */
+    ready_change *ready;
+    int64_t n_ready, parts;
+} change_work;
+
+/* Buffers of a block: as it lies, as it is measured, element by element. */
+typedef struct {
+    char *block;
+    int64_t nbytes, capacity;
+    char *old, *now;
+    double *wide[N_WIDE];
+    ps_change_spread spread;
+    uint8_t *changed;
+} change_room;
+
+/* Whatever has a subtraction, and no more than 64 bits a part. */
+bool
+ps_is_measurable(enum ps_dtype dtype)
+{
+    return dtype < PS_NUM_ALL_DTYPES &&
+           (ps_dtype_kind[dtype] & (PS_KIND_BOOL | PS_KIND_INT | PS_KIND_FLOAT |
+                                    PS_KIND_COMPLEX | PS_KIND_HALF)) != 0;
+}
+
+/* ---- one block ---- */
+
+/* Elements [first, first + n) side by side: where they lie, or in `buffer`. What serves
+ * masks gives a constant as 64 equal items, and steps over these; here it is written
+ * out, since loops without steps are worth more than constants. */
+static const char *
+read_block(const ps_operand *operand, int64_t first, int64_t n, char *buffer)
+{
+    int64_t step;
+    const char *const from = ps_operand_block(operand, first, n, buffer, &step);
+    if (step != 0 || n <= PS_WORD_BITS) {
+        return from;
+    }
+    for (int64_t done = from == buffer ? PS_WORD_BITS : 0; done < n; done++) {
+        memcpy(buffer + done * operand->itemsize, from, (size_t)operand->itemsize);
+    }
+    return buffer;
+}
+
+/* The block of the new array, which has been copied if that is possible beforehand;
+ * else it lies in the room. */
+static const char *
+take_new(const ready_change *ready, int64_t first, int64_t n, const change_room *room)
+{
+    const char *const from = read_block(&ready->now, first, n, room->now);
+    const int64_t itemsize = ready->now.itemsize;
+    if (ready->call->copy.data == NULL) {
+        return from;
+    }
+    char *const to =
+            ready->is_copied_first ? ready->copy.data + first * itemsize : room->now;
+    if (from != to) {
+        memmove(to, from, (size_t)(n * itemsize));
+    }
+    return to;
+}
+
+/* Elements that were measured in the room go to the copy, run by run: it is strided, of
+ * the other byte order, or the old array itself, which had to be read first. */
+static void
+store_new(const ready_change *ready, int64_t first, int64_t n, const char *from)
+{
+    const ps_view *const copy = &ready->call->copy;
+    for (int64_t done = 0; done < n;) {
+        int64_t count, stride;
+        char *const to = ps_operand_run(&ready->copy, first + done, &count, &stride);
+        count = ps_min(count, n - done);
+        ps_store(copy->dtype, copy->itemsize, copy->swapped, to, stride, copy->dtype,
+                 from + done * copy->itemsize, count);
+        done += count;
+    }
+}
+
+/* As the type that is measured, which holds all values of the array's own; in `wide`
+ * where that is another one. */
+static const void *
+as_measured(const ready_change *ready, const char *from, int64_t n, double *wide)
+{
+    const enum ps_dtype dtype = ready->call->now.dtype;
+    if (dtype == ready->type) {
+        return from;
+    }
+    ps_convert(ready->type, (char *)wide, dtype, ready->now.itemsize, false, from,
+               ready->now.itemsize, n);
+    return wide;
+}
+
+/* The kernel of the type, and what integers and half types know better: how many of
+ * their bits have changed, which floats of other width may not show, and for integers
+ * of 64 bits, whose floats are rounded, which differences are over the tolerance. */
+static void
+measure(const ready_change *ready, ps_change_block *block, const char *old,
+        const char *now, const change_room *room, ps_change *change)
+{
+    const ps_change_kernels *const kernels = ps_kernels()->change;
+    const bool has_old = old != NULL;
+    ps_change known = ps_no_change;
+    if (ready->is_wide) {
+        block->old = old;
+        block->now = now;
+        const bool is_signed = ready->call->now.dtype == PS_i64;
+        (is_signed ? kernels->widen_i64 : kernels->widen_u64)(
+                block, room->wide[0], room->wide[1], room->wide[2], &known);
+        block->old = has_old ? room->wide[0] : NULL;
+        block->now = room->wide[1];
+        block->diff = room->wide[2];
+    }
+    else {
+        block->old = has_old ? as_measured(ready, old, block->n, room->wide[0]) : NULL;
+        block->now = as_measured(ready, now, block->n, room->wide[1]);
+    }
+    switch (ready->type) {
+        case PS_f32:
+            kernels->f32(block, change);
+            break;
+        case PS_f64:
+            kernels->f64(block, change);
+            break;
+        case PS_c64:
+            kernels->c64(block, change);
+            break;
+        default:
+            kernels->c128(block, change);
+    }
+    if (has_old && ready->is_wide) {
+        change->n_changed = change->n_changed_value = known.n_changed;
+        change->n_over_tol = known.n_over_tol;
+    }
+    if (has_old && ready->is_half) {
+        change->n_changed = kernels->differ_u16(old, now, block->n, room->changed);
+    }
+}
+
+/* Rows and features, from what has just been measured. Changes of integers and halves
+ * are those of their own bits, which their floats may have lost. */
+static void
+take_lines(const ready_change *ready, const ps_change_block *block,
+           const change_room *room, int64_t *words)
+{
+    const ps_change_kernels *const kernels = ps_kernels()->change;
+    ps_change_spread spread = room->spread;
+    switch (ready->type) {
+        case PS_f32:
+            kernels->spread_f32(block, &spread);
+            break;
+        case PS_f64:
+            kernels->spread_f64(block, &spread);
+            break;
+        case PS_c64:
+            kernels->spread_c64(block, &spread);
+            break;
+        default:
+            kernels->spread_c128(block, &spread);
+    }
+    for (int64_t i = 0; ready->is_wide && i < block->n; i++) {
+        spread.changed[i] = block->old != NULL && spread.diff[i] != 0;
+    }
+    if (ready->is_half && block->old != NULL) {
+        spread.changed = room->changed;
+    }
+    ps_change_take_lines(&ready->lines, words, block->first, block->n, &spread);
+}
+
+/* Elements [first, first + n): copied, measured, and joined to *total. A block whose
+ * bits have not changed is not written back over the old array: weights of which few
+ * change cost two reads then. */
+static void
+take_block(const ready_change *ready, int64_t first, int64_t n, const change_room *room,
+           ps_change *total, int64_t *words)
+{
+    const ps_change_call *const call = ready->call;
+    const char *const now = take_new(ready, first, n, room);
+    const char *const old = call->old.data != NULL
+                                    ? read_block(&ready->old, first, n, room->old)
+                                    : NULL;
+    ps_change_block block = {.n = n,
+                             .first = first,
+                             .atol = call->atol,
+                             .rtol = call->rtol,
+                             .best = total->n > 0 ? total->max_abs : -1,
+                             .finite_only = call->finite_only};
+    ps_change change;
+    measure(ready, &block, old, now, room, &change);
+    if (words != NULL) {
+        take_lines(ready, &block, room, words);
+    }
+    if (call->copy.data != NULL && !ready->is_copied_first &&
+        !(ready->is_over_old && change.n_changed == 0)) {
+        store_new(ready, first, n, now);
+    }
+    ps_change_join(total, &change);
+}
+
+/* ---- parts ---- */
+
+/* Only what a call needs: tiny calls on contiguous arrays need a byte. */
+static int64_t
+bytes_of_room(const ready_change *ready, int64_t n)
+{
+    const bool converts = ready->type != ready->call->now.dtype || ready->is_wide;
+    const bool packs =
+            ps_operand_nbytes(&ready->now) > 0 || ready->now.is_constant ||
+            (ready->call->old.data != NULL &&
+             (ps_operand_nbytes(&ready->old) > 0 || ready->old.is_constant)) ||
+            (ready->call->copy.data != NULL && !ready->is_copied_first);
+    return n * ((packs ? 2 * ITEM : 0) + (converts ? N_WIDE * 8 : 0) +
+                (ready->words != NULL ? N_SPREAD * 8 + N_FLAGS : 0) + 1);
+}
+
+/* float64 first, then blocks as they lie, then flags: all are aligned. */
+static void
+lay_room(const ready_change *ready, change_room *room)
+{
+    const int64_t n = room->capacity;
+    const bool converts = ready->type != ready->call->now.dtype || ready->is_wide;
+    double *at = (double *)(void *)room->block;
+    for (int i = 0; i < N_WIDE && converts; i++, at += n) {
+        room->wide[i] = at;
+    }
+    if (ready->words != NULL) {
+        room->spread = (ps_change_spread){.diff = at,
+                                          .diff_imag = at + n,
+                                          .size = at + 2 * n,
+                                          .now = at + 3 * n,
+                                          .now_imag = at + 4 * n};
+        at += N_SPREAD * n;
+    }
+    char *const bytes = (char *)at;
+    const int64_t packed = room->nbytes - (bytes - room->block) -
+                           (ready->words != NULL ? N_FLAGS + 1 : 1) * n;
+    room->old = bytes;
+    room->now = bytes + packed / 2;
+    uint8_t *const flags = (uint8_t *)bytes + packed;
+    room->changed = flags;
+    room->spread.changed = flags + n;
+    room->spread.is_pair = ready->call->finite_only ? flags + 2 * n : NULL;
+    room->spread.is_new = ready->call->finite_only ? flags + 3 * n : NULL;
+}
+
+/* False: there is no memory. Nothing has been copied of this part then. */
+static bool
+open_room(const ready_change *ready, change_room *room)
+{
+    room->capacity = ps_min(ready->n, PS_CHANGE_BLOCK);
+    room->nbytes = bytes_of_room(ready, room->capacity);
+    room->block = ps_scratch_get(room->nbytes);
+    if (room->block != NULL) {
+        lay_room(ready, room);
+    }
+    return room->block != NULL;
+}
+
+/* One part, whose buffers are its own: signals are heard between stretches of blocks,
+ * and what a part that was given up has left is not looked at. */
+static void
+run_part(const ready_change *ready, int64_t part, ps_run *run)
+{
+    change_room room;
+    ps_change total = ps_no_change;
+    const int64_t step = ready->part_blocks * PS_CHANGE_BLOCK;
+    const int64_t stop = ps_min(ready->n, (part + 1) * step);
+    int64_t *const words =
+            ready->words != NULL ? ready->words + part * ready->lines.items : NULL;
+    int64_t unheard = 0;
+    if (!open_room(ready, &room)) {
+        ps_run_fail(run, PS_NO_MEMORY);
+        return;
+    }
+    for (int64_t first = part * step; first < stop; first += PS_CHANGE_BLOCK) {
+        const int64_t n = ps_min(stop - first, PS_CHANGE_BLOCK);
+        take_block(ready, first, n, &room, &total, words);
+        if (ps_run_stops_after(run, &unheard, n * (words != NULL ? 64 : 16))) {
+            break;
+        }
+    }
+    ready->change[part] = total;
+    ps_scratch_put(room.block, room.nbytes);
+}
+
+/* The call that a part belongs to is the last that begins at it or before; calls
+ * without elements have no parts. */
+static void
+run_any_part(void *context, int64_t part)
+{
+    const change_work *const work = context;
+    int64_t low = 0, high = work->n_ready;
+    while (high - low > 1) {
+        const int64_t middle = low + (high - low) / 2;
+        if (work->ready[middle].first_part <= part) {
+            low = middle;
+        }
+        else {
+            high = middle;
+        }
+    }
+    if (!ps_run_stops(work->run)) {
+        run_part(&work->ready[low], part - work->ready[low].first_part, work->run);
+    }
+}
+
+/* ---- the op ---- */
+
+/* What elements of a dtype are measured as: bools and integers as float64, of which
+ * those of up to 32 bits lose nothing. */
+static enum ps_dtype
+measured_as(enum ps_dtype dtype)
+{
+    switch (ps_dtype_kind[dtype]) {
+        case PS_KIND_HALF:
+            return PS_f32;
+        case PS_KIND_FLOAT:
+        case PS_KIND_COMPLEX:
+            return dtype;
+        default:
+            return PS_f64;
+    }
+}
+
+/* As it lies, in its own type; what no vector may load from is packed. */
+static void
+open_operand(ps_operand *operand, const ps_view *view)
+{
+    ps_operand_open(operand, view, view->dtype);
+    if (!view->aligned) {
+        ps_operand_pack(operand);
+    }
+}
+
+/* Sizes, and how blocks are read. The number of parts follows from sizes alone. Blocks
+ * are copied before they are measured where the copy lies side by side and is not the
+ * old array. */
+static ps_status
+make_ready(ps_change_call *call, ready_change *ready)
+{
+    const enum ps_dtype dtype = call->now.dtype;
+    ready->call = call;
+    ready->type = measured_as(dtype);
+    ready->is_half = ps_dtype_kind[dtype] == PS_KIND_HALF;
+    ready->is_wide = dtype == PS_i64 || dtype == PS_u64;
+    ready->is_copied_first = ready->is_over_old = false;
+    ready->change = NULL;
+    ready->words = NULL;
+    call->change = ps_no_change;
+    if (!ps_count(call->now.ndim, call->now.shape, &ready->n) ||
+        !ps_change_lines_of(call, &ready->lines)) {
+        return ps_fail(PS_TOO_LARGE);
+    }
+    open_operand(&ready->now, &call->now);
+    if (call->old.data != NULL) {
+        open_operand(&ready->old, &call->old);
+    }
+    if (call->copy.data != NULL) {
+        open_operand(&ready->copy, &call->copy);
+        ready->is_over_old = call->copy.data == call->old.data;
+        ready->is_copied_first =
+                ready->copy.is_flat && !ready->copy.is_constant && !ready->is_over_old;
+    }
+    const int64_t blocks = ps_ceil_div(ready->n, PS_CHANGE_BLOCK);
+    ready->parts = ps_change_count_parts(&ready->lines, ready->n,
+                                         ps_ceil_div(blocks, PART_BLOCKS));
+    ready->part_blocks = ready->parts > 0 ? ps_ceil_div(blocks, ready->parts) : 0;
+    ready->part_blocks =
+            ready->lines.items == 0 ? PART_BLOCKS : ps_max(1, ready->part_blocks);
+    return PS_SUCCESS;
+}
+
+/* Bytes that the parts of a call leave their results in: a record each, and words.
+ * False: they do not fit in 64 bits. */
+static bool
+find_nbytes(ready_change *ready)
+{
+    int64_t words;
+    return ps_multiply(ready->lines.items, ready->parts, &words) &&
+           ps_multiply(words, 8, &words) &&
+           !__builtin_add_overflow(words, ready->parts * (int64_t)sizeof(ps_change),
+                                   &ready->nbytes);
+}
+
+/* Words begin as zeros, which are no numbers of any feature. */
+static ps_status
+lay_parts(ready_change *ready, char *at, ps_run *run)
+{
+    ready->change = (ps_change *)(void *)at;
+    if (ready->lines.items == 0) {
+        return PS_SUCCESS;
+    }
+    ready->words = (int64_t *)(void *)(at + ready->parts * (int64_t)sizeof(ps_change));
+    return ps_run_fill(run, ready->words, 0, ready->lines.items * ready->parts * 8);
+}
+
+/* Parts become the answer, in order, with NaN of one kind; rows and features become
+ * what was asked for. */
+static void
+finish(ready_change *ready)
+{
+    for (int64_t part = 0; part < ready->parts && ready->n > 0; part++) {
+        ps_change_join(&ready->call->change, &ready->change[part]);
+    }
+    ps_change_settle(&ready->call->change);
+    if (ready->words != NULL) {
+        ps_change_finish_lines(&ready->lines, ready->words, ready->parts,
+                               &ready->call->axes);
+    }
+}
+
+/* All memory for results is taken before the first element is copied. */
+static ps_status
+run_parts(change_work *work, int64_t nbytes)
+{
+    char *const block = ps_scratch_get(nbytes);
+    char *at = block;
+    ps_status status = block != NULL ? PS_SUCCESS : ps_fail(PS_NO_MEMORY);
+    for (int64_t i = 0; i < work->n_ready && status.code == PS_OK; i++) {
+        status = lay_parts(&work->ready[i], at, work->run);
+        at += work->ready[i].nbytes;
+    }
+    if (status.code == PS_OK) {
+        status = ps_run_chunks(work->run, work->parts, run_any_part, work);
+    }
+    for (int64_t i = 0; i < work->n_ready && status.code == PS_OK; i++) {
+        finish(&work->ready[i]);
+    }
+    ps_scratch_put(block, nbytes);
+    return status;
+}
+
+/* The parts of all calls are numbered through. */
+static ps_status
+run_ready(const ps_changes *changes, change_work *work)
+{
+    int64_t nbytes = 1;
+    for (int64_t i = 0; i < changes->n; i++) {
+        ready_change *const ready = &work->ready[i];
+        PS_TRY(make_ready(&changes->call[i], ready));
+        if (!find_nbytes(ready) ||
+            __builtin_add_overflow(nbytes, ready->nbytes, &nbytes)) {
+            return ps_fail(PS_TOO_LARGE);
+        }
+        ready->first_part = work->parts;
+        work->parts += ready->n > 0 ? ready->parts : 0;
+        work->run->has_written |=
+                changes->call[i].copy.data != NULL && !changes->call[i].is_private;
+    }
+    return run_parts(work, nbytes);
+}
+
+/* Calls are made ready one by one, and then run as one: either all of them, or the op
+ * ends in an error, and private copies are not looked at. */
+ps_status
+ps_change_arrays(void *argument, ps_run *run)
+{
+    const ps_changes *const changes = argument;
+    int64_t nbytes;
+    if (!ps_multiply(changes->n, sizeof(ready_change), &nbytes)) {
+        return ps_fail(PS_TOO_LARGE);
+    }
+    change_work work = {.run = run, .n_ready = changes->n};
+    work.ready = ps_scratch_get(nbytes);
+    if (work.ready == NULL) {
+        return ps_fail(PS_NO_MEMORY);
+    }
+    const ps_status status = run_ready(changes, &work);
+    ps_scratch_put(work.ready, nbytes);
+    return status;
+}
