@@ -216,6 +216,26 @@ SEGMENTS = (
     option("segment_cumsum", "", partial(ps.segment_cumsum, V, IDS)),
     option("segment_expand", "", partial(ps.segment_expand, A, IDS)),
 )
+KEYS = (
+    option(
+        "factorize",
+        "",
+        partial(ps.factorize, IDS),
+        partial(np.unique, IDS, return_inverse=True),
+    ),
+    option("factorize", "sort=False", partial(ps.factorize, IDS, sort=False)),
+    option("factorize", "float64", partial(ps.factorize, V)),
+    option("factorize", "str", partial(ps.factorize, V.astype("U12"))),
+    option("factorize", "two keys", partial(ps.factorize, IDS, V)),
+    option(
+        "factorize",
+        "return_first=, return_counts=",
+        partial(ps.factorize, IDS, return_first=True, return_counts=True),
+    ),
+    option("group_reduce", "", partial(ps.group_reduce, V, IDS)),
+    option("group_reduce", "op='mean'", partial(ps.group_reduce, V, IDS, op="mean")),
+    option("group_reduce", "where=", partial(ps.group_reduce, V, IDS, where=MASK)),
+)
 PRODUCTS = (
     Row(
         "spmm", "", PRODUCT_US, partial(ps.spmm, MATRIX, A), partial(np.dot, SQUARE, A)
@@ -252,6 +272,7 @@ CHANGES = (
     option("ChangeStats", "merge", partial(ps.ChangeStats.merge, [CHANGE, CHANGE])),
 )
 ROWS = (*DROP_INS, *UPDATES, *LOOKS, *SEGMENTS, *PRODUCTS, *SPARSE, *CHANGES)
+ROWS = (*DROP_INS, *UPDATES, *LOOKS, *SEGMENTS, *KEYS, *PRODUCTS, *SPARSE)
 
 
 def nanoseconds(row, rounds):

@@ -9,6 +9,7 @@ from pyscatter.bincount import bincount
 from pyscatter.delta import Delta, delta
 from pyscatter.change import ChangeStats, change_stats
 from pyscatter.gather import gather, gather_along_axis, gather_at, gather_nd
+from pyscatter.keys import factorize, group_reduce
 from pyscatter.nonzero import argwhere, count_nonzero, flatnonzero, nonzero
 from pyscatter.plan import Plan
 from pyscatter.scatter import (
@@ -78,6 +79,7 @@ __all__ = [
     "count_nonzero",
     "delta",
     "divide_at",
+    "factorize",
     "flatnonzero",
     "floor_divide_at",
     "fmax_at",
@@ -89,6 +91,7 @@ __all__ = [
     "gather_where",
     "get_num_threads",
     "jvp",
+    "group_reduce",
     "maximum_at",
     "minimum_at",
     "multiply_at",

@@ -126,6 +126,7 @@ DECLARE_GRID(sddmm, ISA)
 DECLARE_GRID(cast, ISA)
 extern const ps_delta_kernels GRID(delta, ISA);
 extern const struct ps_change_kernels GRID(change, ISA);
+extern const ps_key_kernels GRID(keys, baseline);
 /* clang-format on */
 
 const ps_kernel_table TABLE(ISA) = {

@@ -217,6 +217,74 @@ typedef struct {
     int64_t (*ungap)(int64_t *at, const uint16_t *gap, int64_t n, int64_t *last);
 } ps_delta_kernels;
 struct ps_change_kernels;
+/* How keys are compared: as words, of which each number has one; as items, bytes side
+ * by side, in the order of bytes, of native characters of four bytes, of pairs of
+ * words. */
+enum ps_key_kind {
+    PS_KEYS_WORDS,
+    PS_KEYS_BYTES,
+    PS_KEYS_UNITS,
+    PS_KEYS_PAIRS
+};
+
+/* Keys that are being numbered (keys.tmpl.h). Arrays of numbers hold int32 or int64. */
+typedef struct {
+    void *slot;        /* [mask + 1]: a number plus 1, or 0 */
+    uint64_t mask;     /* places, less 1 */
+    int shift;         /* the highest bits of a hash are the place */
+    int64_t n, full;   /* numbers given; and how many may be before the table grows */
+    int64_t budget;    /* what probes beyond the first of each key may still cost */
+    bool asks;         /* places lie beyond the near caches */
+    bool is_second;    /* the second hash of items */
+    uint64_t low;      /* the least word, where words are their own places */
+    uint64_t *word;    /* of each number */
+    void *first;       /* of each number: the entry at which its key appeared */
+    const char *items; /* of entries; NULL: keys are words */
+    int64_t itemsize;
+} ps_key_table;
+
+/* What is being sorted: words by number; or items by entry, or by the first entry of a
+ * number where there is such an array. */
+typedef struct {
+    enum ps_key_kind kind;
+    const uint64_t *word;
+    const char *items;
+    int64_t itemsize;
+    const void *first;
+} ps_key_order;
+
+/* Two sorted runs, [0, middle) and [middle, n), on their way to one. */
+typedef struct {
+    void *to;
+    const void *from;
+    int64_t middle, n;
+    int64_t left, right; /* the first of each that is left */
+} ps_key_merge;
+
+/* The kernels of keys; [2]: with int32 numbers, with int64. */
+typedef struct {
+    /* keys_words.tmpl.h */
+    void (*canon[PS_NUM_ALL_DTYPES])(uint64_t *word, const char *keys, int64_t n);
+    void (*pack)(uint64_t *word, const char *keys, int64_t n, int64_t itemsize,
+                 int unit);
+    void (*range)(const uint64_t *word, int64_t n, uint64_t *low, uint64_t *high);
+    void (*digits)(const uint64_t *word, int64_t n, int64_t (*count)[256]);
+    /* keys.tmpl.h */
+    int64_t (*words[2])(ps_key_table *table, const uint64_t *word, int64_t n,
+                        const int64_t *at, int64_t base, int64_t *id);
+    int64_t (*items[2])(ps_key_table *table, const uint64_t *word, int64_t n,
+                        const int64_t *at, int64_t base, int64_t *id);
+    int64_t (*near[2])(ps_key_table *table, const uint64_t *word, int64_t n,
+                       const int64_t *at, int64_t base, int64_t *id);
+    bool (*refill[2])(ps_key_table *table, int64_t from, int64_t to);
+    void (*radix[2])(uint64_t *word_to, void *at_to, const uint64_t *word,
+                     const void *at, int64_t n, int shift, int64_t *count);
+    void (*insert[2])(const ps_key_order *order, void *number, int64_t n);
+    void (*merge[2])(const ps_key_order *order, ps_key_merge *merge, int64_t at,
+                     int64_t stop);
+    int64_t (*runs[2])(const ps_key_order *order, const void *at, int64_t n,
+                       void *first, int64_t *id);
+} ps_key_kernels;
 
 typedef struct {
     /* index.tmpl.h */
@@ -403,6 +471,7 @@ typedef struct {
     const ps_delta_kernels *delta;
     /* base/change.h */
     const struct ps_change_kernels *change;
+    const ps_key_kernels *keys;
 } ps_kernel_table;
 
 /* The table in force. */

@@ -79,4 +79,5 @@
     .sddmm = GRID(sddmm, ISA),
     .delta = &GRID(delta, ISA),
     .change = &GRID(change, ISA),
+    .keys = &GRID(keys, baseline),
         /* clang-format on */

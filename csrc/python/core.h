@@ -37,6 +37,7 @@
 #define PS_FOR_EACH_CHANGE_NAME(X)                                               \
     X(atol) X(rtol) X(per_row) X(per_feature) X(finite_only) X(view)              \
     X(copy_new_to)
+    X(sort) X(missing) X(return_first)
 /* The operands of products. */
 #define PS_FOR_EACH_OPERAND(ONE) ONE(A) ONE(X) ONE(Y)
 
@@ -86,6 +87,7 @@ typedef struct {
     PyObject *masked_type;            /* MaskedArray, or NULL: none has been seen */
     PyObject *threads_var;            /* context variable: threads of this context */
     int threads;                      /* set_num_threads, or 0: not yet known */
+    int keys_way, keys_parts;         /* how tests want keys numbered; 0: as it pays */
     int bfloat16_num;                 /* type number, or -1 until ml_dtypes is loaded */
 } ps_state;
 

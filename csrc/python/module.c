@@ -22,11 +22,13 @@
 #include "python/containers.h"
 #include "python/conversion.h"
 #include "python/copies.h"
+#include "python/group_reduce.h"
 #include "python/kernel_list.h"
 #include "python/matrix.h"
 #include "python/py_delta.h"
 #include "python/py_change.h"
 #include "python/py_gather.h"
+#include "python/py_keys.h"
 #include "python/py_nonzero.h"
 #include "python/py_plan.h"
 #include "python/py_scatter.h"
@@ -313,6 +315,9 @@ static PyMethodDef methods[] = {
         FAST("bincount", ps_py_bincount),
         FAST("delta", ps_py_delta),
         FAST("segment_reduce", ps_py_segment_reduce),
+        FAST("factorize", ps_py_factorize),
+        FAST("group_reduce", ps_py_group_reduce),
+        {"force_keys", ps_py_force_keys, METH_VARARGS, NULL},
         FAST("spmm", ps_py_spmm),
         FAST("sddmm", ps_py_sddmm),
         PS_FOR_EACH_SEGMENT_NAME(NAMED_METHOD) PS_FOR_EACH_SEGMENT_ENTRY(ENTRY_METHOD)

@@ -79,6 +79,7 @@ def test_stub_has_the_parameters_of_the_module(name):
     if function.__text_signature__ is None or args.posonlyargs:
         return  # a hook, called by position; newer Pythons make up a name
     found = [(a.arg, "positional") for a in args.args]
+    found += [(args.vararg.arg, "positional")] if args.vararg else []
     found += [(a.arg, "keyword") for a in args.kwonlyargs]
     found += [(args.kwarg.arg, "rest")] if args.kwarg else []
     given = [*args.defaults, *args.kw_defaults]

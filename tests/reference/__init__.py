@@ -6,6 +6,7 @@ themselves compared with NumPy wherever NumPy means the same.
 
 from .change import change_stats
 from .gather import gather, gather_along_axis, gather_at, gather_nd
+from .keys import factorize, group_reduce
 from .nonzero import argwhere, count_nonzero, flatnonzero, nonzero
 from .plan import Plan
 from .scatter import (
@@ -49,6 +50,7 @@ __all__ = [
     "change_stats",
     "count_nonzero",
     "divide_at",
+    "factorize",
     "flatnonzero",
     "floor_divide_at",
     "fmax_at",
@@ -58,6 +60,7 @@ __all__ = [
     "gather_at",
     "gather_nd",
     "gather_where",
+    "group_reduce",
     "maximum_at",
     "minimum_at",
     "multiply_at",

@@ -1,0 +1,3 @@
+/* The kernels of keys, for any CPU. */
+#include "kernels/baseline.h"
+#include "kernels/instances_keys.h"

@@ -1,0 +1,248 @@
+/* The keys op: distinct keys are numbered, of one array or of several together.
+ *
+ * A column of numbers is read as words that are equal where keys are (kernels'
+ * keys_words.tmpl.h); so are short strings; all other items are compared byte by byte.
+ * Numbers of a column are numbered again together with those of the next: a pair of
+ * numbers is a word. Where the result is to be in the order of keys, so are the numbers
+ * of each column, and then the order of pairs is that of the keys, the first column
+ * first. Records are columns, too: their fields.
+ */
+#include "ops/keys.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/scratch.h"
+#include "base/sizes.h"
+#include "ops/run.h"
+#include "ops/widths.h"
+
+enum {
+    /* Bytes of an item that fit in a word. */
+    WORD_BYTES = 8
+};
+
+/* ---- a column ---- */
+
+/* The word of a missing key of numbers; is there one? What the kernels make of NaN and
+ * NaT: ones, as many as the dtype has bits. */
+static bool
+word_of_missing(enum ps_dtype dtype, uint64_t *word)
+{
+    const int kind = ps_dtype_kind[dtype];
+    *word = dtype == PS_f32        ? UINT32_MAX
+            : kind == PS_KIND_HALF ? UINT16_MAX
+                                   : UINT64_MAX;
+    return kind == PS_KIND_FLOAT || kind == PS_KIND_HALF || kind == PS_KIND_LONG ||
+           kind == PS_KIND_COMPLEX || kind == PS_KIND_TIME;
+}
+
+/* Pairs of words of all keys, side by side: keys of two words are compared as items.
+ * Blocks are as long as operands have them; a constant is made once and repeated. */
+static ps_status
+make_pairs(ps_key_source *source, char *pairs)
+{
+    const enum ps_dtype dtype = source->dtype;
+    const int64_t nbytes = ps_operand_nbytes(&source->operand), n = source->call->n;
+    char *const buffer = ps_scratch_get(nbytes);
+    int64_t unheard = 0;
+    if (buffer == NULL) {
+        return ps_fail(PS_NO_MEMORY);
+    }
+    for (int64_t first = 0; first < n; first += PS_OPERAND_BLOCK) {
+        int64_t step, some = ps_min(PS_OPERAND_BLOCK, n - first);
+        const char *const keys =
+                ps_operand_block(&source->operand, first, some, buffer, &step);
+        uint64_t *const word = (uint64_t *)(void *)(pairs + 16 * first);
+        ps_kernels()->keys->canon[dtype](word, keys, step == 0 ? 1 : some);
+        for (int64_t i = 1; step == 0 && i < some; i++) {
+            memcpy(word + 2 * i, word, 16);
+        }
+        if (ps_run_stops_after(source->run, &unheard, some * PS_LINE_BYTES)) {
+            break;
+        }
+    }
+    ps_scratch_put(buffer, nbytes);
+    return ps_run_status(source->run);
+}
+
+/* A column as it is to be read. */
+/* Short items are packed into words as they are read, all others are compared by their
+ * bytes. Entries are looked at one by one only where some may be left out. */
+static void
+open_source(ps_key_source *source, const ps_keys_call *call, ps_run *run)
+{
+    const ps_key_column *const column = call->column;
+    *source = (ps_key_source){.run = run,
+                              .call = call,
+                              .itemsize = column->view.itemsize,
+                              .dtype = column->view.dtype,
+                              .is_wide = call->n >= INT32_MAX,
+                              .ids = call->ids};
+    atomic_init(&source->bad, INT64_MAX);
+    if (column->view.dtype == PS_raw) {
+        const bool is_short = source->itemsize <= WORD_BYTES;
+        source->kind = is_short ? PS_KEYS_WORDS : column->kind;
+        source->items = is_short ? NULL : column->view.data;
+    }
+    else {
+        ps_operand_open(&source->operand, &column->view, column->view.dtype);
+        source->has_missing =
+                column->is_coded || word_of_missing(source->dtype, &source->missing);
+    }
+    if (column->is_coded) {
+        const int64_t missing = -1;
+        ps_kernels()->keys->canon[PS_i64](&source->missing, (const char *)&missing, 1);
+    }
+    source->drops = call->mask != NULL ||
+                    (source->has_missing && call->missing != PS_MISSING_GROUP);
+}
+
+/* One column of a call that has no other. */
+/* Keys of two words are brought side by side first, 16 bytes each, as a conversion:
+ * that is what makes equal ones equal byte by byte. The memory goes when numbers are
+ * there: nothing refers to it. */
+static ps_status
+number_one(ps_keys_call *call, ps_run *run, ps_numbered *numbered)
+{
+    ps_key_source source;
+    int64_t nbytes = 0;
+    open_source(&source, call, run);
+    const bool is_pair = source.dtype == PS_f80 || source.dtype == PS_c128;
+    if (is_pair && !ps_multiply(call->n, 16, &nbytes)) {
+        return ps_fail(PS_TOO_LARGE);
+    }
+    char *const pairs = is_pair ? ps_scratch_get(nbytes) : NULL;
+    ps_status status = is_pair && pairs == NULL ? ps_fail(PS_NO_MEMORY) : PS_SUCCESS;
+    if (is_pair && pairs != NULL) {
+        status = make_pairs(&source, pairs);
+        source.kind = PS_KEYS_PAIRS;
+        source.items = pairs;
+        source.itemsize = 16;
+    }
+    if (status.code == PS_OK) {
+        status = ps_number_column(&source, numbered);
+    }
+    ps_scratch_put(pairs, nbytes);
+    const int64_t bad = atomic_load(&source.bad);
+    if (call->missing == PS_MISSING_RAISE && bad != INT64_MAX) {
+        call->bad = bad;
+    }
+    return status;
+}
+
+/* ---- several ---- */
+
+/* Numbers of pairs are told apart as words are: the first counts by as many as there
+ * are of the second. pair[i] = ids[i] * n_keys + pair[i], or -1 where either is
+ * missing. */
+static ps_status
+join_columns(ps_run *run, const int64_t *ids, int64_t *pair, int64_t n, int64_t n_keys)
+{
+    ps_stretch part = ps_stretch_of(run, n, 24);
+    while (ps_next_stretch(&part)) {
+        for (int64_t i = part.first; i < part.last; i++) {
+            pair[i] = ids[i] < 0 || pair[i] < 0 ? -1 : ids[i] * n_keys + pair[i];
+        }
+    }
+    return ps_run_status(run);
+}
+
+/* The numbers of pairs; those of -1 are missing and have none. Pairs of few keys lie
+ * close together, and take the table. */
+static ps_status
+number_pairs(const ps_keys_call *call, ps_run *run, int64_t *pair,
+             ps_numbered *numbered)
+{
+    const int64_t stride = sizeof(int64_t);
+    ps_key_column column = {.view = {.data = (char *)pair,
+                                     .dtype = PS_i64,
+                                     .ndim = 1,
+                                     .itemsize = stride,
+                                     .shape = &call->n,
+                                     .strides = &stride,
+                                     .aligned = true},
+                            .is_coded = true};
+    ps_keys_call own = *call;
+    ps_key_source source;
+    own.column = &column;
+    own.mask = NULL;
+    own.missing = PS_MISSING_DROP;
+    open_source(&source, &own, run);
+    return ps_number_column(&source, numbered);
+}
+
+/* The next column, numbered for itself, and then with those before it, of which only
+ * the numbers are left: what they stood for is known by their first entries. */
+static ps_status
+add_column(ps_keys_call *call, ps_run *run, const ps_key_column *column, int64_t *pair,
+           ps_numbered *numbered)
+{
+    ps_keys_call own = *call;
+    ps_numbered next = {0};
+    int64_t most;
+    own.column = column;
+    own.ids = pair;
+    const int64_t before = numbered->n;
+    ps_free_numbered(numbered);
+    ps_status status = number_one(&own, run, &next);
+    const int64_t n_keys = next.n;
+    call->bad = own.bad;
+    ps_free_numbered(&next);
+    PS_TRY(status);
+    if (!ps_multiply(ps_max(before, 1), ps_max(n_keys, 1), &most)) {
+        return ps_fail(PS_TOO_LARGE);
+    }
+    if (call->bad >= 0) {
+        return PS_SUCCESS;
+    }
+    PS_TRY(join_columns(run, call->ids, pair, call->n, n_keys));
+    return number_pairs(call, run, pair, numbered);
+}
+
+/* Each column costs a pass over its keys and one over the pairs. An array of numbers is
+ * all that is needed beside the ids: the column writes its own there, pairs replace
+ * them, and the numbers of pairs are the new ids. */
+static ps_status
+number_all(ps_keys_call *call, ps_run *run, ps_numbered *numbered)
+{
+    int64_t nbytes;
+    PS_TRY(number_one(call, run, numbered));
+    if (call->n_columns == 1 || call->bad >= 0) {
+        return PS_SUCCESS;
+    }
+    if (!ps_multiply(call->n, sizeof(int64_t), &nbytes)) {
+        return ps_fail(PS_TOO_LARGE);
+    }
+    int64_t *const pair = ps_scratch_get(nbytes);
+    ps_status status = pair != NULL ? PS_SUCCESS : ps_fail(PS_NO_MEMORY);
+    for (int k = 1; k < call->n_columns && status.code == PS_OK && call->bad < 0; k++) {
+        status = add_column(call, run, &call->column[k], pair, numbered);
+    }
+    ps_scratch_put(pair, nbytes);
+    return status;
+}
+
+/* first is owned by the call, whether it succeeds or not. */
+ps_status
+ps_number_keys(void *argument, ps_run *run)
+{
+    ps_keys_call *const call = argument;
+    ps_numbered numbered = {0};
+    call->bad = -1;
+    const ps_status status = number_all(call, run, &numbered);
+    call->is_wide = call->n >= INT32_MAX;
+    call->n_keys = numbered.n;
+    call->first = numbered.first;
+    call->first_nbytes = numbered.first_nbytes;
+    return status;
+}
+
+/* What the op has left behind; closing twice does nothing more, since the pointer goes.
+ */
+void
+ps_close_keys(ps_keys_call *call)
+{
+    ps_scratch_put(call->first, call->first_nbytes);
+    call->first = NULL;
+}

@@ -1,0 +1,457 @@
+/* One column of keys is numbered (contract in keys.h).
+ *
+ *   near     words that lie close together are their own places in a table
+ *   hash     an open-addressing table of numbers, which compares what they stand for
+ *   second   the same with another hash of items, where keys collide in the first
+ *   sort     all entries are sorted, where they collide in that too
+ *
+ * All ways number keys in the order of appearance, or, sorted, turn that into the order
+ * of keys; so do several threads, each of which numbers a stretch of the entries for
+ * itself: the keys of the first stretch come first, then those of the next that are
+ * new, in their order. Nothing but the keys decides a number.
+ *
+ * A table is given up, and with it what has been numbered, when its probes have cost
+ * more than random keys can make them cost (`budget`); the way after it begins anew. So
+ * keys that collide cost a part of one way more, and no key has to be looked at for
+ * what it is.
+ *
+ * Where two stretches are joined, only their keys meet, not their entries; what a
+ * stretch's numbers become in the whole is a small table, through which its ids go in
+ * the same pass that brings them into the order of keys.
+ *
+ * Tables grow by factors of two and are at most 11/16 full; numbers are 32 bits wide
+ * where entries are so few. In all, a key that occurs once costs up to 24 bytes.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "base/scratch.h"
+#include "base/sizes.h"
+#include "ops/keys_table.h"
+#include "ops/run.h"
+#include "ops/widths.h"
+
+enum {
+    /* Entries that are worth a thread of their own: 0.3 ms. */
+    PART = 1 << 16,
+    /* Entries that are looked at before the way is chosen. */
+    LOOKS = 256,
+    /* And before several threads number them: 40 us. */
+    SAMPLE = 4096
+};
+
+/* Twice is once: pointers go with the memory. */
+void
+ps_free_numbered(ps_numbered *numbered)
+{
+    ps_scratch_put(numbered->word, numbered->word_nbytes);
+    ps_scratch_put(numbered->first, numbered->first_nbytes);
+    *numbered = (ps_numbered){0};
+}
+
+/* ---- a stretch ---- */
+
+typedef struct {
+    uint64_t word[PS_KEY_BLOCK];
+    int64_t at[PS_KEY_BLOCK];
+    int64_t id[PS_KEY_BLOCK];
+    char buffer[PS_KEY_BLOCK * 16];
+} block_room;
+
+/* Block by block: a block is read into words, those that take part are kept, and these
+ * are numbered. Numbers go where they belong at once, but where entries are left out.
+ */
+static ps_status
+number_entries(ps_key_numbering *work, ps_key_part *part, block_room *room)
+{
+    ps_key_source *const source = work->source;
+    int64_t unheard = 0;
+    for (int64_t first = part->first; first < part->last; first += PS_KEY_BLOCK) {
+        int64_t n = ps_min(PS_KEY_BLOCK, part->last - first);
+        ps_key_words(source, first, n, room->buffer, room->word);
+        if (!source->drops) {
+            PS_TRY(ps_number_block(work, part, room->word, n, NULL, first,
+                                   source->ids + first));
+        }
+        else {
+            n = ps_keep_keys(source, first, n, room->word, room->at);
+            PS_TRY(ps_number_block(work, part, room->word, n, room->at, 0, room->id));
+        }
+        for (int64_t i = 0; source->drops && i < n; i++) {
+            source->ids[room->at[i]] = room->id[i];
+        }
+        if (atomic_load(&source->is_hostile) ||
+            ps_run_stops_after(work->run, &unheard, PS_KEY_BLOCK * PS_LINE_BYTES)) {
+            return PS_SUCCESS;
+        }
+    }
+    return PS_SUCCESS;
+}
+
+/* The first stretch has room for the keys of all: the others are joined to it. A part
+ * that fails says so in the run, which stops the others. */
+static void
+number_part(void *context, int64_t i)
+{
+    ps_key_numbering *const work = context;
+    ps_key_part *const part = &work->part[i];
+    const int64_t n = i == 0 ? work->source->call->n : part->last - part->first;
+    block_room *const room = ps_scratch_get((int64_t)sizeof(block_room));
+    ps_status status = ps_fail(PS_NO_MEMORY);
+    if (room != NULL) {
+        status = ps_open_part(work, part, ps_max(n, 1));
+    }
+    if (status.code == PS_OK) {
+        status = number_entries(work, part, room);
+    }
+    part->numbered.n = part->table.n;
+    ps_scratch_put(room, (int64_t)sizeof(block_room));
+    if (status.code != PS_OK) {
+        ps_run_fail(work->run, status.code);
+    }
+}
+
+/* ---- all of them ---- */
+
+/* part->to[number] = the number of the same key in the first stretch, which has those
+ * of all stretches before: new ones follow in their order. */
+static ps_status
+join_part(ps_key_numbering *work, ps_key_part *part, block_room *room)
+{
+    const bool is_wide = work->source->is_wide;
+    const ps_numbered *const own = &part->numbered;
+    int64_t unheard = 0;
+    ps_free_places(part);
+    part->to_nbytes = ps_width_bytes(is_wide, own->n);
+    part->to = ps_scratch_get(part->to_nbytes);
+    if (part->to == NULL) {
+        return ps_fail(PS_NO_MEMORY);
+    }
+    for (int64_t first = 0; first < own->n; first += PS_KEY_BLOCK) {
+        const int64_t n = ps_min(PS_KEY_BLOCK, own->n - first);
+        for (int64_t i = 0; i < n; i++) {
+            room->at[i] = ps_at(is_wide, own->first, first + i);
+        }
+        const uint64_t *const word = own->word != NULL ? own->word + first : room->word;
+        PS_TRY(ps_number_block(work, &work->part[0], word, n, room->at, 0, room->id));
+        if (atomic_load(&work->source->is_hostile) ||
+            ps_run_stops_after(work->run, &unheard, n * 2 * PS_LINE_BYTES)) {
+            return PS_SUCCESS;
+        }
+        for (int64_t i = 0; i < n; i++) {
+            ps_put(is_wide, part->to, first + i, room->id[i]);
+        }
+    }
+    return PS_SUCCESS;
+}
+
+/* In the order of stretches, which is that of appearance. */
+static ps_status
+join_parts(ps_key_numbering *work)
+{
+    block_room *const room = ps_scratch_get((int64_t)sizeof(block_room));
+    ps_status status = room != NULL ? PS_SUCCESS : ps_fail(PS_NO_MEMORY);
+    for (int64_t i = 1; i < work->parts && status.code == PS_OK; i++) {
+        if (!atomic_load(&work->source->is_hostile)) {
+            status = join_part(work, &work->part[i], room);
+        }
+    }
+    work->part[0].numbered.n = work->part[0].table.n;
+    ps_scratch_put(room, (int64_t)sizeof(block_room));
+    return status.code != PS_OK ? status : ps_run_status(work->run);
+}
+
+/* A pass over the places, which are at most four times as many as entries. The numbers
+ * that places name, in the order of places, which is that of keys. */
+static void
+order_places(const ps_key_numbering *work, void *order)
+{
+    const ps_key_table *const table = &work->part[0].table;
+    const bool is_wide = work->source->is_wide;
+    int64_t n = 0;
+    for (int64_t p = 0; p <= (int64_t)table->mask; p++) {
+        const int64_t number = ps_at(is_wide, table->slot, p);
+        if (number > 0) {
+            ps_put(is_wide, order, n++, number - 1);
+        }
+    }
+}
+
+/* order[k] = the number of key k in the order of keys. The table is no longer needed.
+ */
+static ps_status
+order_numbers(ps_key_numbering *work, void *order)
+{
+    ps_key_part *const part = &work->part[0];
+    if (work->way == PS_KEY_WAY_near) {
+        order_places(work, order);
+        ps_free_places(part);
+        return PS_SUCCESS;
+    }
+    ps_free_places(part);
+    return ps_order_numbers(work->source, &part->numbered, order);
+}
+
+/* rank[number] = its place in the order of keys, and `first` in that order. */
+static void
+rank_numbers(ps_key_numbering *work, void *order, void *rank)
+{
+    ps_numbered *const numbered = &work->part[0].numbered;
+    const bool is_wide = work->source->is_wide;
+    for (int64_t k = 0; k < numbered->n; k++) {
+        const int64_t number = ps_at(is_wide, order, k);
+        ps_put(is_wide, rank, number, k);
+    }
+    for (int64_t k = 0; k < numbered->n; k++) {
+        const int64_t number = ps_at(is_wide, order, k);
+        ps_put(is_wide, order, k, ps_at(is_wide, numbered->first, number));
+    }
+    memcpy(numbered->first, order, (size_t)ps_width_bytes(is_wide, numbered->n));
+}
+
+/* What the numbers of each stretch become, if they change. */
+static ps_status
+renumber_parts(ps_key_numbering *work, const void *rank)
+{
+    const ps_key_source *const source = work->source;
+    const bool is_wide = source->is_wide;
+    for (int64_t i = 0; i < work->parts; i++) {
+        ps_key_part *const part = &work->part[i];
+        const bool is_twice = part->to != NULL && rank != NULL;
+        for (int64_t k = 0; is_twice && k < part->numbered.n; k++) {
+            ps_put(is_wide, part->to, k,
+                   ps_at(is_wide, rank, ps_at(is_wide, part->to, k)));
+        }
+        const void *const to = part->to != NULL ? part->to : rank;
+        if (to != NULL) {
+            PS_TRY(ps_renumber(work->run, source->ids + part->first,
+                               part->last - part->first, to, is_wide));
+        }
+    }
+    return PS_SUCCESS;
+}
+
+/* Numbers in their final order; for each its first entry. Numbers in the order of
+ * appearance stay what they are, but for those of later stretches. */
+static ps_status
+finish(ps_key_numbering *work)
+{
+    const bool is_wide = work->source->is_wide;
+    const int64_t nbytes = ps_width_bytes(is_wide, work->part[0].numbered.n);
+    if (!work->source->call->sorts) {
+        ps_free_places(&work->part[0]);
+        return renumber_parts(work, NULL);
+    }
+    void *const order = ps_scratch_get(nbytes), *rank = NULL;
+    ps_status status =
+            order != NULL ? order_numbers(work, order) : ps_fail(PS_NO_MEMORY);
+    if (status.code == PS_OK) {
+        rank = ps_scratch_get(nbytes);
+        status = rank != NULL ? PS_SUCCESS : ps_fail(PS_NO_MEMORY);
+    }
+    if (status.code == PS_OK) {
+        rank_numbers(work, order, rank);
+        status = renumber_parts(work, rank);
+    }
+    ps_scratch_put(order, nbytes);
+    ps_scratch_put(rank, nbytes);
+    return status;
+}
+
+/* By a table: stretches side by side, then joined, then renumbered. Whatever happens,
+ * all memory of the stretches goes but what the caller is given. Where
+ * source->is_hostile is set in the end there is no result. */
+static ps_status
+number_by_table(ps_key_numbering *work, ps_numbered *numbered)
+{
+    const int64_t n = work->source->call->n;
+    for (int64_t i = 0; i < work->parts; i++) {
+        work->part[i] = (ps_key_part){
+                .first = n / work->parts * i,
+                .last = i + 1 < work->parts ? n / work->parts * (i + 1) : n};
+    }
+    ps_status status = ps_run_chunks(work->run, work->parts, number_part, work);
+    if (status.code == PS_OK && !atomic_load(&work->source->is_hostile)) {
+        status = join_parts(work);
+    }
+    if (status.code == PS_OK && !atomic_load(&work->source->is_hostile)) {
+        status = finish(work);
+        *numbered = work->part[0].numbered;
+        work->part[0].numbered = (ps_numbered){0};
+    }
+    for (int64_t i = 0; i < work->parts; i++) {
+        ps_close_part(&work->part[i]);
+    }
+    return status;
+}
+
+/* Numbers are given anew as their first entries come by. Sorted numbers in the order of
+ * appearance: that of the first entries of keys. */
+static ps_status
+number_by_appearance(ps_key_source *source, ps_numbered *numbered)
+{
+    const bool is_wide = source->is_wide;
+    const int64_t nbytes = ps_width_bytes(is_wide, numbered->n);
+    int64_t given = 0, unheard = 0;
+    void *const to = ps_scratch_get(nbytes);
+    if (to == NULL) {
+        return ps_fail(PS_NO_MEMORY);
+    }
+    memset(to, 0xff, (size_t)nbytes);
+    for (int64_t i = 0; i < source->call->n; i++) {
+        const int64_t id = source->ids[i];
+        if (id >= 0 && ps_at(is_wide, to, id) < 0) {
+            ps_put(is_wide, numbered->first, given, i);
+            ps_put(is_wide, to, id, given++);
+        }
+        if (ps_run_stops_after(source->run, &unheard, 16)) {
+            break;
+        }
+    }
+    ps_status status = ps_run_status(source->run);
+    if (status.code == PS_OK) {
+        status = ps_renumber(source->run, source->ids, source->call->n, to, is_wide);
+    }
+    ps_scratch_put(to, nbytes);
+    return status;
+}
+
+/* ---- the decision ---- */
+
+/* Does a table of places pay? It is written once for each of its places, so a range
+ * that is wider than the entries are many costs more than a hash. A few words tell most
+ * ranges that are wide without a look at all. Low and high of some words, evenly
+ * spread; the table pays where their range is at most four times as many as there are
+ * entries. */
+static ps_status
+look_at_range(ps_key_numbering *work, block_room *room)
+{
+    const ps_key_source *const source = work->source;
+    const int64_t n = source->call->n;
+    const int64_t step = ps_max(1, n / LOOKS);
+    const uint64_t widest = n > INT64_MAX / 4 ? INT64_MAX : 4 * (uint64_t)n - 1;
+    int64_t unheard = 0;
+    work->low = UINT64_MAX;
+    work->high = 0;
+    for (int64_t i = 0; i < n && step > 1; i += step) {
+        ps_key_words(source, i, 1, room->buffer, room->word);
+        ps_kernels()->keys->range(room->word, 1, &work->low, &work->high);
+    }
+    for (int64_t i = 0; i < n; i += PS_KEY_BLOCK) {
+        const int64_t some = ps_min(PS_KEY_BLOCK, n - i);
+        if ((i > 0 || step > 1) && work->high - work->low > widest) {
+            break;
+        }
+        ps_key_words(source, i, some, room->buffer, room->word);
+        ps_kernels()->keys->range(room->word, some, &work->low, &work->high);
+        if (ps_run_stops_after(work->run, &unheard, some * 32)) {
+            return ps_run_status(work->run);
+        }
+    }
+    if (work->high - work->low <= widest) {
+        work->way = PS_KEY_WAY_near;
+    }
+    return PS_SUCCESS;
+}
+
+/* Are keys so few that several threads gain more by numbering stretches than joining
+ * them takes? Of SAMPLE entries among u keys SAMPLE^2 / 2u pairs are equal. Joining a
+ * key takes 20 ns, numbering an entry 5: u has to be below n / 8. */
+static ps_status
+look_at_repeats(ps_key_numbering *work, block_room *room, bool *are_few)
+{
+    ps_key_source *const source = work->source;
+    const int64_t n = source->call->n, step = n / SAMPLE;
+    ps_key_part sample = {0};
+    ps_status status = ps_open_part(work, &sample, SAMPLE);
+    for (int64_t i = 0; i < SAMPLE && status.code == PS_OK; i++) {
+        const int64_t entry = i * step;
+        ps_key_words(source, entry, 1, room->buffer, room->word);
+        status = ps_number_block(work, &sample, room->word, 1, NULL, entry, room->id);
+    }
+    const int64_t equal = SAMPLE - sample.table.n;
+    *are_few = equal > 4 * (int64_t)SAMPLE * SAMPLE / n;
+    ps_close_part(&sample);
+    return status;
+}
+
+/* How a column is numbered: the way, and how many stretches. Nothing here changes a
+ * number, and tests force each way and several stretches on a few entries. Places of a
+ * near table are cleared by each stretch, so their range has to be small beside the
+ * entries. */
+static ps_status
+choose(ps_key_numbering *work)
+{
+    const ps_keys_call *const call = work->source->call;
+    const bool has_words = work->source->kind == PS_KEYS_WORDS;
+    block_room *const room = ps_scratch_get((int64_t)sizeof(block_room));
+    ps_status status = room != NULL ? PS_SUCCESS : ps_fail(PS_NO_MEMORY);
+    bool are_few = false;
+    work->way = PS_KEY_WAY_hash;
+    if (has_words && status.code == PS_OK && call->n > 0 &&
+        (call->way == PS_KEY_WAY_automatic || call->way == PS_KEY_WAY_near)) {
+        status = look_at_range(work, room);
+    }
+    if (call->way > PS_KEY_WAY_hash && status.code == PS_OK) {
+        work->way = has_words ? PS_KEY_WAY_sort : call->way;
+    }
+    const int64_t most = ps_min(work->run->threads, call->n / PART);
+    if (call->parts > 0) {
+        work->parts =
+                ps_max(1, ps_min(call->parts, ps_min(call->n, PS_MOST_KEY_PARTS)));
+    }
+    else if (work->way == PS_KEY_WAY_near) {
+        are_few = work->high - work->low < (uint64_t)call->n / 8;
+        work->parts = are_few && most > 1 ? ps_min(most, PS_MOST_KEY_PARTS) : 1;
+    }
+    else if (most > 1 && work->way != PS_KEY_WAY_sort && status.code == PS_OK) {
+        status = look_at_repeats(work, room, &are_few);
+        work->parts = are_few ? ps_min(most, PS_MOST_KEY_PARTS) : 1;
+    }
+    ps_scratch_put(room, (int64_t)sizeof(block_room));
+    return status;
+}
+
+/* Each way starts from nothing: ids of one that was given up are written over. Hostile
+ * keys go from hash to hash, and to sorting in the end. */
+static ps_status
+number_by(ps_key_numbering *work, ps_numbered *numbered)
+{
+    ps_key_source *const source = work->source;
+    if (work->way != PS_KEY_WAY_sort) {
+        PS_TRY(number_by_table(work, numbered));
+        if (!atomic_load(&source->is_hostile)) {
+            return PS_SUCCESS;
+        }
+        atomic_store(&source->is_hostile, false);
+        const bool has_other =
+                source->kind != PS_KEYS_WORDS && work->way == PS_KEY_WAY_hash;
+        work->way = has_other ? PS_KEY_WAY_second : PS_KEY_WAY_sort;
+        return number_by(work, numbered);
+    }
+    PS_TRY(ps_number_by_sorting(source, numbered));
+    return source->call->sorts ? PS_SUCCESS : number_by_appearance(source, numbered);
+}
+
+/* The words have served when the numbers are there. */
+ps_status
+ps_number_column(ps_key_source *source, ps_numbered *numbered)
+{
+    const int64_t nbytes = (int64_t)sizeof(ps_key_numbering);
+    ps_key_numbering *const work = ps_scratch_get(nbytes);
+    if (work == NULL) {
+        return ps_fail(PS_NO_MEMORY);
+    }
+    work->run = source->run;
+    work->source = source;
+    work->parts = 1;
+    work->low = work->high = 0;
+    ps_status status = choose(work);
+    if (status.code == PS_OK) {
+        status = number_by(work, numbered);
+    }
+    ps_scratch_put(numbered->word, numbered->word_nbytes);
+    numbered->word = NULL;
+    ps_scratch_put(work, nbytes);
+    return status;
+}

@@ -1,0 +1,43 @@
+/* Tables in which keys are numbered, one for each stretch of the entries. */
+#ifndef PS_OPS_KEYS_TABLE_H
+#define PS_OPS_KEYS_TABLE_H
+
+#include "ops/keys.h"
+
+enum {
+    PS_MOST_KEY_PARTS = 64
+};
+
+/* A stretch of the entries, numbered for itself. */
+typedef struct {
+    ps_key_table table;
+    ps_numbered numbered;
+    int64_t slot_nbytes, first, last;
+    void *to; /* what its numbers are in the whole; NULL: themselves */
+    int64_t to_nbytes;
+} ps_key_part;
+
+typedef struct {
+    ps_run *run; /* first, for ps_run_chunks */
+    ps_key_source *source;
+    enum ps_key_way way;
+    uint64_t low, high; /* of all words, where they are near */
+    int64_t parts;
+    ps_key_part part[PS_MOST_KEY_PARTS];
+} ps_key_numbering;
+
+/* Room for `room` keys in a part whose stretch is known, and an empty table. Memory
+ * that is not used is not touched. To be closed either way. */
+ps_status ps_open_part(const ps_key_numbering *work, ps_key_part *part, int64_t room);
+void ps_close_part(ps_key_part *part);
+
+/* The table goes, numbers stay. */
+void ps_free_places(ps_key_part *part);
+
+/* n keys become numbers, id [n]: those of entries at[i], or base + i. Where the source
+ * is hostile after it, they have not. */
+ps_status ps_number_block(const ps_key_numbering *work, ps_key_part *part,
+                          const uint64_t *word, int64_t n, const int64_t *at,
+                          int64_t base, int64_t *id);
+
+#endif
