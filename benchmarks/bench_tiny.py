@@ -265,14 +265,22 @@ DERIVATIVES = (
     Row("jvp", "gather", 4.0, partial(ps.jvp, ps.gather, (A, IDS), (A, None))),
     Row("RowSparse", "", 12.0, partial(ps.RowSparse, *FEW_ROWS)),
 )
-ROWS = (*DROP_INS, *UPDATES, *LOOKS, *SEGMENTS, *PRODUCTS, *SPARSE, *DERIVATIVES)
 CHANGES = (
     option("change_stats", "", partial(ps.change_stats, V, V)),
     option("change_stats", "per_row", partial(ps.change_stats, V, V, per_row=True)),
     option("ChangeStats", "merge", partial(ps.ChangeStats.merge, [CHANGE, CHANGE])),
 )
-ROWS = (*DROP_INS, *UPDATES, *LOOKS, *SEGMENTS, *PRODUCTS, *SPARSE, *CHANGES)
-ROWS = (*DROP_INS, *UPDATES, *LOOKS, *SEGMENTS, *KEYS, *PRODUCTS, *SPARSE)
+ROWS = (
+    *DROP_INS,
+    *UPDATES,
+    *LOOKS,
+    *SEGMENTS,
+    *KEYS,
+    *PRODUCTS,
+    *SPARSE,
+    *DERIVATIVES,
+    *CHANGES,
+)
 
 
 def nanoseconds(row, rounds):

@@ -31,13 +31,11 @@
     X(shape) X(data) X(indptr) X(row) X(col) X(alpha) X(beta) X(semiring)        \
     X(transpose) X(conjugate)                                                    \
     X(old) X(new) X(granularity) X(top_k) X(threshold) X(encoding) X(target)     \
-    X(verify) X(base_version)
-    X(transpose) X(conjugate)
+    X(verify) X(base_version)                                                    \
+    X(sort) X(missing) X(return_first)
 /* Those of the change family. */
 #define PS_FOR_EACH_CHANGE_NAME(X)                                               \
-    X(atol) X(rtol) X(per_row) X(per_feature) X(finite_only) X(view)              \
-    X(copy_new_to)
-    X(sort) X(missing) X(return_first)
+    X(atol) X(rtol) X(per_row) X(per_feature) X(finite_only) X(view) X(copy_new_to)
 /* The operands of products. */
 #define PS_FOR_EACH_OPERAND(ONE) ONE(A) ONE(X) ONE(Y)
 
