@@ -10,6 +10,9 @@ from pyscatter.delta import Delta, delta
 from pyscatter.change import ChangeStats, change_stats
 from pyscatter.gather import gather, gather_along_axis, gather_at, gather_nd
 from pyscatter.keys import factorize, group_reduce
+from pyscatter.bins import Binned, bin_index, binned_reduce
+from pyscatter.gather import gather, gather_along_axis, gather_at, gather_nd
+from pyscatter.histogram import Histogram, histogram
 from pyscatter.nonzero import argwhere, count_nonzero, flatnonzero, nonzero
 from pyscatter.plan import Plan
 from pyscatter.scatter import (
@@ -60,17 +63,21 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AssemblyPlan",
+    "Binned",
     "COO",
     "CSC",
     "CSR",
     "Delta",
     "ChangeStats",
+    "Histogram",
     "Plan",
     "RowSparse",
     "add_at",
     "apply_where",
     "argwhere",
+    "bin_index",
     "bincount",
+    "binned_reduce",
     "bitwise_and_at",
     "bitwise_or_at",
     "bitwise_xor_at",
@@ -92,6 +99,7 @@ __all__ = [
     "get_num_threads",
     "jvp",
     "group_reduce",
+    "histogram",
     "maximum_at",
     "minimum_at",
     "multiply_at",

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from pyscatter.change import ChangeStats
+from pyscatter.bins import Binned
+from pyscatter.histogram import Histogram
 
 Op: TypeAlias = str | np.ufunc
 Mode: TypeAlias = Literal["raise", "drop", "clip", "wrap"]
@@ -31,6 +33,13 @@ def argwhere(
     size: SupportsIndex | None = None,
     fill_value: SupportsIndex = 0,
 ) -> np.ndarray: ...
+def bin_index(
+    x: ArrayLike,
+    bins: SupportsIndex | ArrayLike = 10,
+    range: tuple[float, float] | None = None,
+    *,
+    outside: Literal["drop", "clip", "extend"] = "drop",
+) -> tuple[np.ndarray, np.ndarray]: ...
 def bincount(
     x: ArrayLike,
     weights: ArrayLike | None = None,
@@ -41,6 +50,16 @@ def bincount(
     dtype: DTypeLike | None = None,
     out: np.ndarray | None = None,
 ) -> np.ndarray: ...
+def binned_reduce(
+    coords: ArrayLike | tuple[ArrayLike, ...] | list[ArrayLike],
+    values: ArrayLike | tuple[ArrayLike, ...] | None = None,
+    bins: Any = 10,
+    range: Any = None,
+    *,
+    op: Any = "count",
+    outside: Literal["drop", "clip", "extend"] = "drop",
+    **options: Any,
+) -> Binned: ...
 def bitwise_and_at(
     a: np.ndarray,
     indices: ArrayLike | tuple[Any, ...],
@@ -176,6 +195,13 @@ def gather_where(
     *,
     out: np.ndarray | None = None,
 ) -> np.ndarray: ...
+def histogram(
+    x: ArrayLike,
+    bins: SupportsIndex | Literal["tb1", "tb2", "log2"] | ArrayLike = 10,
+    range: tuple[float, float] | None = None,
+    density: bool = False,
+    weights: ArrayLike | None = None,
+) -> Histogram: ...
 def maximum_at(
     a: np.ndarray,
     indices: ArrayLike | tuple[Any, ...],
@@ -514,6 +540,25 @@ class Container:
     @property
     def dtype(self) -> np.dtype[Any]: ...
 
+class HistogramRecord:
+    def __init__(self, *fields: Any) -> None: ...
+    counts: np.ndarray
+    edges: np.ndarray
+    kind: str
+    density: bool
+    weighted: bool
+    range_found: bool
+    n_nan: int
+    n_posinf: int
+    n_neginf: int
+    n_below: int
+    n_above: int
+    num: int
+    min: float
+    max: float
+    sum: float
+    sum_squares: float
+
 # Hooks for tests and for pyscatter itself.
 threads_var: ContextVar[int | None]
 
@@ -540,6 +585,7 @@ def group_reduce(
     missing: Literal["group", "drop", "raise"] = "drop",
     **options: Any,
 ) -> tuple[Any, Any]: ...
+def force_bin_way(name: str | None, /) -> str | None: ...
 def force_algorithm(name: str | None, /) -> str | None: ...
 def set_docstring(function: Callable[..., Any], text: str, /) -> None: ...
 def check_matrix(A: Any, /) -> None: ...

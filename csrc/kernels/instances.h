@@ -123,6 +123,7 @@ DECLARE_GRID(spmm_slices, ISA)
 DECLARE_GRID(spmm_list, ISA)
 DECLARE_GRID(spmm_finish, ISA)
 DECLARE_GRID(sddmm, ISA)
+extern const struct ps_bin_kernels GRID(bin_kernels, ISA);
 DECLARE_GRID(cast, ISA)
 extern const ps_delta_kernels GRID(delta, ISA);
 extern const struct ps_change_kernels GRID(change, ISA);

@@ -472,6 +472,7 @@ typedef struct {
     /* base/change.h */
     const struct ps_change_kernels *change;
     const ps_key_kernels *keys;
+    const struct ps_bin_kernels *bins;
 } ps_kernel_table;
 
 /* The table in force. */

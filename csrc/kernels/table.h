@@ -80,4 +80,5 @@
     .delta = &GRID(delta, ISA),
     .change = &GRID(change, ISA),
     .keys = &GRID(keys, baseline),
+    .bins = &GRID(bin_kernels, ISA),
         /* clang-format on */

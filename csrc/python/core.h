@@ -36,6 +36,7 @@
 /* Those of the change family. */
 #define PS_FOR_EACH_CHANGE_NAME(X)                                               \
     X(atol) X(rtol) X(per_row) X(per_feature) X(finite_only) X(view) X(copy_new_to)
+    X(bins) X(range) X(density) X(coords) X(outside)
 /* The operands of products. */
 #define PS_FOR_EACH_OPERAND(ONE) ONE(A) ONE(X) ONE(Y)
 
@@ -60,6 +61,8 @@
     X(squared, "pyscatter._objects")           \
     X(product_types, "pyscatter._products")    \
     X(ChangeStats, "pyscatter.change")
+    X(Histogram, "pyscatter.histogram")        \
+    X(Binned, "pyscatter.bins")
 
 /* clang-format on */
 
@@ -82,6 +85,8 @@ typedef struct {
     PyObject *container_type;         /* the base of CSR, CSC and COO */
     PyObject *delta_type;             /* pyscatter.Delta */
     PyObject *axis_error;             /* numpy.exceptions.AxisError */
+    PyObject *record_type;            /* the base of Histogram */
+    PyObject *tb1_edges;              /* array, or NULL: not made yet */
     PyObject *masked_type;            /* MaskedArray, or NULL: none has been seen */
     PyObject *threads_var;            /* context variable: threads of this context */
     int threads;                      /* set_num_threads, or 0: not yet known */

@@ -29,6 +29,12 @@
 #include "python/py_change.h"
 #include "python/py_gather.h"
 #include "python/py_keys.h"
+#include "python/histogram_record.h"
+#include "python/kernel_list.h"
+#include "python/matrix.h"
+#include "python/py_bins.h"
+#include "python/py_gather.h"
+#include "python/py_histogram.h"
 #include "python/py_nonzero.h"
 #include "python/py_plan.h"
 #include "python/py_scatter.h"
@@ -264,8 +270,8 @@ force_algorithm(PyObject *module, PyObject *argument)
         return NULL;
     }
     const int before = ps_force_choice(found);
-    if (before == PS_ALGORITHM_automatic) {
-        Py_RETURN_NONE;
+    if (before == PS_ALGORITHM_automatic || before >= PS_NUM_ALGORITHMS) {
+        Py_RETURN_NONE; /* beyond them are ways to find bins */
     }
     return PyUnicode_FromString(ps_algorithm_name((enum ps_algorithm)before));
 }
@@ -320,6 +326,10 @@ static PyMethodDef methods[] = {
         {"force_keys", ps_py_force_keys, METH_VARARGS, NULL},
         FAST("spmm", ps_py_spmm),
         FAST("sddmm", ps_py_sddmm),
+        FAST("histogram", ps_py_histogram),
+        FAST("bin_index", ps_py_bin_index),
+        FAST("binned_reduce", ps_py_binned_reduce),
+        {"force_bin_way", ps_py_force_bin_way, METH_O, NULL},
         PS_FOR_EACH_SEGMENT_NAME(NAMED_METHOD) PS_FOR_EACH_SEGMENT_ENTRY(ENTRY_METHOD)
                 PS_FOR_EACH_DROP_IN(NAMED_METHOD){"get_threads", get_threads,
                                                   METH_NOARGS, NULL},
@@ -429,7 +439,8 @@ start(PyObject *module)
     if (state->threads_var == NULL) {
         return -1;
     }
-    if (ps_add_plan(module) < 0 || ps_add_containers(module) < 0) {
+    if (ps_add_plan(module) < 0 || ps_add_containers(module) < 0 ||
+        ps_add_histogram_record(module) < 0) {
         return -1;
     }
     if (ps_add_delta(module) < 0) {
@@ -452,6 +463,8 @@ visit_state(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->container_type);
     Py_VISIT(state->delta_type);
     Py_VISIT(state->axis_error);
+    Py_VISIT(state->record_type);
+    Py_VISIT(state->tb1_edges);
     Py_VISIT(state->masked_type);
     Py_VISIT(state->threads_var);
     return 0;
@@ -474,6 +487,8 @@ clear_state(PyObject *module)
     Py_CLEAR(state->container_type);
     Py_CLEAR(state->delta_type);
     Py_CLEAR(state->axis_error);
+    Py_CLEAR(state->record_type);
+    Py_CLEAR(state->tb1_edges);
     Py_CLEAR(state->masked_type);
     Py_CLEAR(state->threads_var);
     return 0;

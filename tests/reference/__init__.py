@@ -4,8 +4,10 @@ Every test compares with these. They follow the written rules and nothing else, 
 themselves compared with NumPy wherever NumPy means the same.
 """
 
+from .bins import bin_index, binned_reduce
 from .change import change_stats
 from .gather import gather, gather_along_axis, gather_at, gather_nd
+from .histogram import histogram
 from .keys import factorize, group_reduce
 from .nonzero import argwhere, count_nonzero, flatnonzero, nonzero
 from .plan import Plan
@@ -43,7 +45,9 @@ __all__ = [
     "add_at",
     "apply_where",
     "argwhere",
+    "bin_index",
     "bincount",
+    "binned_reduce",
     "bitwise_and_at",
     "bitwise_or_at",
     "bitwise_xor_at",
@@ -61,6 +65,7 @@ __all__ = [
     "gather_nd",
     "gather_where",
     "group_reduce",
+    "histogram",
     "maximum_at",
     "minimum_at",
     "multiply_at",

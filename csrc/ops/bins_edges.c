@@ -1,0 +1,342 @@
+/* Edges made ready for the kernels (contract in bins.h): in the elements' own type, and
+ * with the way that finds bins fastest.
+ *
+ * float32 elements are compared in float32, with each edge rounded up to the next
+ * float32: none lies between the two. Even edges need arithmetic alone; others need a
+ * table of cells, linear or by the bits of floats, that holds most of them apart, and
+ * edges that neither does are searched for. A way is taken when the edges themselves
+ * show that it is right, so nothing here depends on how they were made.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/scratch.h"
+#include "base/sizes.h"
+#include "ops/bins.h"
+
+enum {
+    /* A table of cells is made for so many elements to an edge: a cell takes 1 ns, and
+     * finding a bin in it saves 2 to 5. */
+    CELLS_FROM = 8,
+    /* Cells to an edge: half of them hold evenly scattered edges apart. */
+    CELLS = 4,
+    FEWEST_CELLS = 64,
+    MOST_CELLS = 1 << 22,
+    /* Cells of bits have edges only where floats are dense: more of them. */
+    BIT_CELLS = 16,
+    FEWEST_BIT_CELLS = 8192,
+    /* Edges in a cell that are compared with one after the other: four take as long as
+     * a search among 32. */
+    MOST_IN_CELL = 4
+};
+/* Elements so near to an edge, as a share of a bin, are compared with it; beyond,
+ * float32 is too coarse and float64 takes its place. One element in 64 that is near
+ * makes even arithmetic as slow as a search. */
+static const double FLOAT_FIT = 0x1p-11, DOUBLE_FIT = 0x1p-8;
+
+enum ps_dtype
+ps_bin_type(enum ps_dtype dtype)
+{
+    switch (dtype) {
+        case PS_i32:
+        case PS_u32:
+        case PS_i64:
+        case PS_u64:
+        case PS_f64:
+            return PS_f64;
+        default:
+            return PS_f32;
+    }
+}
+
+/* A test's choice shares its place with those of other ops, behind them. */
+int
+ps_forced_bin_way(void)
+{
+    const int choice = ps_forced_choice() - PS_NUM_ALGORITHMS;
+    return choice >= 0 && choice < PS_BINS_log2 ? choice : -1;
+}
+
+/* Setting it gives back the one before; other ops take such a choice for none. */
+int
+ps_force_bin_way(int way)
+{
+    const int before =
+            ps_force_choice(way < 0 ? PS_ALGORITHM_automatic : PS_NUM_ALGORITHMS + way);
+    return before >= PS_NUM_ALGORITHMS ? before - PS_NUM_ALGORITHMS : -1;
+}
+
+/* Names by which tests ask for a way. */
+const char *
+ps_bin_way_name(enum ps_bin_way way)
+{
+#define BIN_WAY_NAME(name) [PS_BINS_##name] = #name,
+    static const char *const names[PS_NUM_BIN_WAYS] = {
+            PS_FOR_EACH_BIN_WAY(BIN_WAY_NAME)};
+    return names[way];
+}
+
+/* ---- edges in the type of the elements ---- */
+
+/* The next float32 that is not below: x >= edge and x >= this are the same of float32.
+ */
+static float
+rounded_up(double edge)
+{
+    const float near = (float)edge;
+    return (double)near < edge ? nextafterf(near, INFINITY) : near;
+}
+
+/* The edges between their guards, as `type`, f32 or f64. */
+static void
+put_edges(ps_finder *finder, const ps_edges *given, enum ps_dtype type)
+{
+    ps_bin_edges *const edges = &finder->edges;
+    const int64_t n = (int64_t)given->n_bins + 1;
+    const double last = given->edge[n - 1];
+    finder->type = type;
+    edges->n_edges = n;
+    edges->n_bins = given->n_bins;
+    if (type == PS_f32) {
+        float *const edge = (float *)finder->memory;
+        edge[0] = -INFINITY;
+        for (int64_t i = 0; i < n; i++) {
+            edge[i + 1] = rounded_up(given->edge[i]);
+        }
+        edge[n + 1] = NAN;
+        edges->is_closed = (double)edge[n] == last;
+        return;
+    }
+    double *const edge = (double *)finder->memory;
+    edge[0] = -INFINITY;
+    memcpy(edge + 1, given->edge, (size_t)n * sizeof(*edge));
+    edge[n + 1] = NAN;
+    edges->is_closed = true;
+}
+
+/* Integers have no number that is below, or above, all of them: guards are never read,
+ * since halving stays between the edges. */
+static void
+put_whole_edges(ps_finder *finder, const ps_edges *given)
+{
+    ps_bin_edges *const edges = &finder->edges;
+    memcpy(finder->memory + 8, given->whole, (size_t)given->n_whole * 8);
+    finder->type = given->is_unsigned ? PS_u64 : PS_i64;
+    edges->n_edges = given->n_whole;
+    edges->n_bins = given->n_bins;
+    edges->before = (int32_t)given->before;
+    edges->is_closed = given->is_closed;
+    finder->way = PS_BINS_search;
+}
+
+/* ---- ways ---- */
+
+/* Places of the edges one step apart, as far as they are even. */
+static void
+put_map(ps_bin_edges *edges, const ps_edges *given, int64_t steps)
+{
+    edges->low = given->edge[0];
+    edges->scale = (double)steps / (given->edge[given->n_bins] - given->edge[0]);
+}
+
+/* Elements nearer to an edge than the edges are to whole numbers are compared with it;
+ * twice that, and a little more, so that the comparison is strict whatever is rounded.
+ */
+static bool
+try_even(ps_finder *finder, const ps_edges *given)
+{
+    ps_bin_edges *const edges = &finder->edges;
+    put_map(edges, given, given->n_bins);
+    const double fit = ps_kernels()->bins->fit[finder->type](edges);
+    const double least = finder->type == PS_f32 ? 0x1p-20 : 0x1p-40;
+    if (!(fit <= (finder->type == PS_f32 ? FLOAT_FIT : DOUBLE_FIT))) {
+        return false;
+    }
+    edges->near = 2 * fit + least;
+    finder->way = PS_BINS_even;
+    return true;
+}
+
+/* float64 where float32 is too coarse. */
+static bool
+try_even_wider(ps_finder *finder, const ps_edges *given)
+{
+    if (try_even(finder, given)) {
+        return true;
+    }
+    if (finder->type == PS_f64) {
+        return false;
+    }
+    put_edges(finder, given, PS_f64);
+    if (try_even(finder, given)) {
+        return true;
+    }
+    put_edges(finder, given, PS_f32);
+    return false;
+}
+
+/* Does a table that has been made hold the edges apart? */
+static bool
+try_table(ps_finder *finder, bool by_bits, int32_t *base)
+{
+    ps_bin_edges *const edges = &finder->edges;
+    edges->base = base;
+    edges->most = ps_kernels()->bins->index[finder->type](by_bits, edges, base);
+    finder->way = by_bits ? PS_BINS_bits : PS_BINS_cells;
+    return edges->most <= MOST_IN_CELL;
+}
+
+/* Cells of a table, for edges of either kind. */
+static int64_t
+cells_of(int64_t n_edges)
+{
+    return ps_min(ps_max(n_edges * CELLS, FEWEST_CELLS), MOST_CELLS);
+}
+
+static int64_t
+bit_cells_of(int64_t n_edges)
+{
+    return ps_min(ps_max(n_edges * BIT_CELLS, FEWEST_BIT_CELLS), MOST_CELLS);
+}
+
+/* Cells of equal width between the first edge and the last, and one for what is above.
+ */
+static bool
+try_cells(ps_finder *finder, const ps_edges *given, int32_t *base)
+{
+    const int64_t steps = cells_of(finder->edges.n_edges);
+    put_map(&finder->edges, given, steps);
+    finder->edges.n_cells = steps + 1;
+    return try_table(finder, false, base);
+}
+
+/* The order of a float as an integer (bin_order of bins.tmpl.h). */
+static int64_t
+order_of(const ps_finder *finder, int64_t at)
+{
+    if (finder->type == PS_f32) {
+        int32_t bits;
+        memcpy(&bits, finder->memory + at * 4, sizeof(bits));
+        return bits >= 0 ? bits : (int64_t)INT32_MIN - bits;
+    }
+    int64_t bits;
+    memcpy(&bits, finder->memory + at * 8, sizeof(bits));
+    return bits >= 0 ? bits : (int64_t)((uint64_t)INT64_MIN - (uint64_t)bits);
+}
+
+/* Cells of floats whose upper bits are the same, as many bits as the table has room
+ * for; at least one is left out, so that differences of cells fit in 32 bits. */
+static bool
+try_bits(ps_finder *finder, int32_t *base)
+{
+    ps_bin_edges *const edges = &finder->edges;
+    const int64_t low = order_of(finder, 1), high = order_of(finder, edges->n_edges);
+    const int64_t most = bit_cells_of(edges->n_edges);
+    edges->shift = 1;
+    while ((high >> edges->shift) - (low >> edges->shift) >= most) {
+        edges->shift++;
+    }
+    edges->first = low >> edges->shift;
+    edges->n_cells = (high >> edges->shift) - edges->first + 1;
+    return try_table(finder, true, base);
+}
+
+/* The first way that serves; a search always does. */
+static void
+choose_way(ps_finder *finder, const ps_edges *given, int32_t *base)
+{
+    const int forced = ps_forced_bin_way();
+    const bool is_free = forced < 0;
+    if ((is_free || forced == PS_BINS_even) && try_even_wider(finder, given)) {
+        return;
+    }
+    if (base != NULL &&
+        (((is_free || forced == PS_BINS_cells) && try_cells(finder, given, base)) ||
+         ((is_free || forced == PS_BINS_bits) && try_bits(finder, base)))) {
+        return;
+    }
+    finder->way = PS_BINS_search;
+}
+
+/* ---- memory ---- */
+
+/* Bytes of edges, and behind them of a table where there may be one. */
+static ps_status
+take_memory(ps_finder *finder, int64_t edge_bytes, int64_t cells)
+{
+    finder->nbytes = edge_bytes + cells * (int64_t)sizeof(int32_t);
+    finder->memory = finder->few;
+    if (finder->nbytes > PS_FEW_EDGE_BYTES) {
+        finder->memory = ps_scratch_get(finder->nbytes);
+    }
+    finder->edges.edge = finder->memory;
+    return finder->memory != NULL ? PS_SUCCESS : ps_fail(PS_NO_MEMORY);
+}
+
+ps_status
+ps_finder_open(ps_finder *finder, const ps_edges *edges, enum ps_dtype dtype, int64_t n)
+{
+    finder->edges = (ps_bin_edges){.n_bins = edges->n_bins};
+    if (edges->whole != NULL) {
+        PS_TRY(take_memory(finder, (edges->n_whole + 2) * 8, 0));
+        put_whole_edges(finder, edges);
+        return PS_SUCCESS;
+    }
+    const int64_t n_edges = (int64_t)edges->n_bins + 1;
+    const bool has_table = n / CELLS_FROM >= n_edges || ps_forced_bin_way() >= 0;
+    const int64_t cells =
+            !has_table ? 0 : ps_max(cells_of(n_edges), bit_cells_of(n_edges)) + 4;
+    const int64_t edge_bytes = (n_edges + 2) * 8;
+    PS_TRY(take_memory(finder, edge_bytes, cells));
+    put_edges(finder, edges, ps_bin_type(dtype));
+    choose_way(finder, edges,
+               has_table ? (int32_t *)(finder->memory + edge_bytes) : NULL);
+    return PS_SUCCESS;
+}
+
+/* Twice does no harm. */
+void
+ps_finder_close(ps_finder *finder)
+{
+    if (finder->memory != finder->few) {
+        ps_scratch_put(finder->memory, finder->nbytes);
+    }
+    finder->memory = finder->few;
+}
+
+/* ---- powers of two ---- */
+
+/* The order of float64 without its lower bits; bin_order of bins.tmpl.h. */
+int64_t
+ps_log2_bin(double value)
+{
+    int64_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    const int64_t order =
+            bits >= 0 ? bits : (int64_t)((uint64_t)INT64_MIN - (uint64_t)bits);
+    return order >> PS_LOG2_SHIFT;
+}
+
+/* The outermost limits are the largest finite numbers, not infinities. */
+double
+ps_log2_edge(int64_t number)
+{
+    const uint64_t size = (uint64_t)(number < 0 ? -number : number) << PS_LOG2_SHIFT;
+    double edge;
+    memcpy(&edge, &size, sizeof(edge));
+    edge = edge < INFINITY ? edge : 0x1.fffffffffffffp1023;
+    return number < 0 ? -edge : edge;
+}
+
+/* No memory: the bin is arithmetic on bits. */
+ps_status
+ps_finder_log2(ps_finder *finder, enum ps_dtype dtype, double low, double high)
+{
+    const int64_t first = ps_log2_bin(low);
+    finder->memory = finder->few;
+    finder->edges = (ps_bin_edges){.n_bins = (int32_t)(ps_log2_bin(high) - first + 1),
+                                   .first = first};
+    finder->type = ps_bin_type(dtype);
+    finder->way = PS_BINS_log2;
+    return PS_SUCCESS;
+}
