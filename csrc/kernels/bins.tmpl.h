@@ -145,7 +145,8 @@ OF_TYPE(bin_cell)(const bool by_bits, const ps_bin_edges *edges, T x)
 {
     if (by_bits) {
         const KEY cell = (OF_TYPE(bin_order)(x) >> edges->shift) - (KEY)edges->first;
-        return (int32_t)(cell < 0 ? 0 : cell < edges->n_cells ? cell : edges->n_cells);
+        const KEY most = (KEY)edges->n_cells, kept = cell < most ? cell : most;
+        return (int32_t)(kept > 0 ? kept : 0);
     }
     return (int32_t)OF_TYPE(bin_kept)(
             OF_TYPE(bin_place)(x, (T)edges->low, (T)edges->scale),
@@ -174,23 +175,44 @@ OF_TYPE(bins_index)(const bool by_bits, const ps_bin_edges *edges, int32_t *base
     return most;
 }
 
+/* Slots of cells of which each has at most `most` edges, a constant of the caller for
+ * the fewest. */
+TEMPLATE_INLINE void
+OF_TYPE(bins_compare)(const ps_bin_edges *edges, const int64_t most,
+                      int32_t *restrict slot, const T *restrict x, int64_t n)
+{
+    const ps_bin_edges own = *edges; /* slots are stored over what it points to, else */
+    const T *restrict const edge = (const T *)own.edge + 1;
+    const int32_t *restrict const base = own.base;
+    for (int64_t i = 0; i < n; i++) {
+        const T value = x[i];
+        int32_t count = base[slot[i]];
+        for (int64_t k = 0; k < most; k++) {
+            count += value >= edge[count];
+        }
+        slot[i] = OF_TYPE(bin_settled)(&own, value, count);
+    }
+}
+
 /* For all other edges that cells can hold apart: the edges of earlier cells are below,
  * those of the own cell, `edges->most` at most, are compared with. */
 TEMPLATE_INLINE void
-OF_TYPE(bins_cells)(const bool by_bits, const ps_bin_edges *edges, int32_t *slot,
-                    const T *x, int64_t n)
+OF_TYPE(bins_cells)(const bool by_bits, const ps_bin_edges *edges,
+                    int32_t *restrict slot, const T *restrict x, int64_t n)
 {
-    const T *const edge = (const T *)edges->edge + 1;
+    const ps_bin_edges own = *edges;
     for (int64_t i = 0; i < n; i++) {
-        slot[i] = OF_TYPE(bin_cell)(by_bits, edges, x[i]);
+        slot[i] = OF_TYPE(bin_cell)(by_bits, &own, x[i]);
     }
-    for (int64_t i = 0; i < n; i++) {
-        const T value = x[i];
-        int32_t count = edges->base[slot[i]];
-        for (int64_t k = 0; k < edges->most; k++) {
-            count += value >= edge[count];
-        }
-        slot[i] = OF_TYPE(bin_settled)(edges, value, count);
+    switch (own.most) {
+        case 1:
+            OF_TYPE(bins_compare)(edges, 1, slot, x, n);
+            return;
+        case 2:
+            OF_TYPE(bins_compare)(edges, 2, slot, x, n);
+            return;
+        default:
+            OF_TYPE(bins_compare)(edges, own.most, slot, x, n);
     }
 }
 #endif

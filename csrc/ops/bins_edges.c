@@ -15,19 +15,21 @@
 #include "ops/bins.h"
 
 enum {
-    /* A table of cells is made for so many elements to an edge: a cell takes 1 ns, and
-     * finding a bin in it saves 2 to 5. */
-    CELLS_FROM = 8,
-    /* Cells to an edge: half of them hold evenly scattered edges apart. */
+    /* Elements to a cell at least: making a cell takes 1 ns, and finding a bin in a
+     * table saves 5 to 10. */
+    PER_CELL = 8,
+    /* Cells to an edge at first: half of them hold evenly scattered edges apart. Eight
+     * times as many where these do not, as long as the table stays in the second cache.
+     */
     CELLS = 4,
+    MORE = 8,
     FEWEST_CELLS = 64,
-    MOST_CELLS = 1 << 22,
-    /* Cells of bits have edges only where floats are dense: more of them. */
-    BIT_CELLS = 16,
-    FEWEST_BIT_CELLS = 8192,
-    /* Edges in a cell that are compared with one after the other: four take as long as
-     * a search among 32. */
-    MOST_IN_CELL = 4
+    MOST_CELLS = 1 << 17,
+    /* Cells by the upper bits of floats, of which edges meet few: as many as float32
+     * has with four bits of the fraction. */
+    BIT_CELLS = 8192,
+    /* Edges in a cell that are compared with one after the other. */
+    MOST_IN_CELL = 2
 };
 /* Elements so near to an edge, as a share of a bin, are compared with it; beyond,
  * float32 is too coarse and float64 takes its place. One element in 64 that is near
@@ -186,28 +188,19 @@ try_table(ps_finder *finder, bool by_bits, int32_t *base)
     return edges->most <= MOST_IN_CELL;
 }
 
-/* Cells of a table, for edges of either kind. */
-static int64_t
-cells_of(int64_t n_edges)
-{
-    return ps_min(ps_max(n_edges * CELLS, FEWEST_CELLS), MOST_CELLS);
-}
-
-static int64_t
-bit_cells_of(int64_t n_edges)
-{
-    return ps_min(ps_max(n_edges * BIT_CELLS, FEWEST_BIT_CELLS), MOST_CELLS);
-}
-
 /* Cells of equal width between the first edge and the last, and one for what is above.
  */
 static bool
-try_cells(ps_finder *finder, const ps_edges *given, int32_t *base)
+try_cells(ps_finder *finder, const ps_edges *given, int32_t *base, int64_t most)
 {
-    const int64_t steps = cells_of(finder->edges.n_edges);
-    put_map(&finder->edges, given, steps);
-    finder->edges.n_cells = steps + 1;
-    return try_table(finder, false, base);
+    int64_t cells = ps_max(finder->edges.n_edges * CELLS, FEWEST_CELLS);
+    bool serves = false;
+    for (; !serves && cells <= most; cells *= MORE) {
+        put_map(&finder->edges, given, cells);
+        finder->edges.n_cells = cells + 1;
+        serves = try_table(finder, false, base);
+    }
+    return serves;
 }
 
 /* The order of a float as an integer (bin_order of bins.tmpl.h). */
@@ -224,26 +217,29 @@ order_of(const ps_finder *finder, int64_t at)
     return bits >= 0 ? bits : (int64_t)((uint64_t)INT64_MIN - (uint64_t)bits);
 }
 
-/* Cells of floats whose upper bits are the same, as many bits as the table has room
- * for; at least one is left out, so that differences of cells fit in 32 bits. */
+/* Cells of floats whose upper bits are the same. At least one bit is left out, so that
+ * differences of cells fit in 32 bits. */
 static bool
-try_bits(ps_finder *finder, int32_t *base)
+try_bits(ps_finder *finder, int32_t *base, int64_t most)
 {
     ps_bin_edges *const edges = &finder->edges;
     const int64_t low = order_of(finder, 1), high = order_of(finder, edges->n_edges);
-    const int64_t most = bit_cells_of(edges->n_edges);
-    edges->shift = 1;
-    while ((high >> edges->shift) - (low >> edges->shift) >= most) {
-        edges->shift++;
+    bool serves = false;
+    for (int64_t cells = BIT_CELLS; !serves && cells <= most; cells *= MORE) {
+        edges->shift = 1;
+        while ((high >> edges->shift) - (low >> edges->shift) >= cells) {
+            edges->shift++;
+        }
+        edges->first = low >> edges->shift;
+        edges->n_cells = (high >> edges->shift) - edges->first + 1;
+        serves = try_table(finder, true, base);
     }
-    edges->first = low >> edges->shift;
-    edges->n_cells = (high >> edges->shift) - edges->first + 1;
-    return try_table(finder, true, base);
+    return serves;
 }
 
 /* The first way that serves; a search always does. */
 static void
-choose_way(ps_finder *finder, const ps_edges *given, int32_t *base)
+choose_way(ps_finder *finder, const ps_edges *given, int32_t *base, int64_t most)
 {
     const int forced = ps_forced_bin_way();
     const bool is_free = forced < 0;
@@ -251,8 +247,9 @@ choose_way(ps_finder *finder, const ps_edges *given, int32_t *base)
         return;
     }
     if (base != NULL &&
-        (((is_free || forced == PS_BINS_cells) && try_cells(finder, given, base)) ||
-         ((is_free || forced == PS_BINS_bits) && try_bits(finder, base)))) {
+        (((is_free || forced == PS_BINS_cells) &&
+          try_cells(finder, given, base, most)) ||
+         ((is_free || forced == PS_BINS_bits) && try_bits(finder, base, most)))) {
         return;
     }
     finder->way = PS_BINS_search;
@@ -283,14 +280,15 @@ ps_finder_open(ps_finder *finder, const ps_edges *edges, enum ps_dtype dtype, in
         return PS_SUCCESS;
     }
     const int64_t n_edges = (int64_t)edges->n_bins + 1;
-    const bool has_table = n / CELLS_FROM >= n_edges || ps_forced_bin_way() >= 0;
-    const int64_t cells =
-            !has_table ? 0 : ps_max(cells_of(n_edges), bit_cells_of(n_edges)) + 4;
+    const int64_t most =
+            ps_forced_bin_way() >= 0 ? MOST_CELLS : ps_min(n / PER_CELL, MOST_CELLS);
+    const bool has_table = most >= n_edges * CELLS && most >= FEWEST_CELLS;
+    const int64_t cells = has_table ? most + 4 : 0;
     const int64_t edge_bytes = (n_edges + 2) * 8;
     PS_TRY(take_memory(finder, edge_bytes, cells));
     put_edges(finder, edges, ps_bin_type(dtype));
     choose_way(finder, edges,
-               has_table ? (int32_t *)(finder->memory + edge_bytes) : NULL);
+               has_table ? (int32_t *)(finder->memory + edge_bytes) : NULL, most);
     return PS_SUCCESS;
 }
 
