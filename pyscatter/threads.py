@@ -67,7 +67,8 @@ def set_num_threads(n):
     Notes
     -----
     *Determinism*: results have the same bits for every number of threads. Small calls
-    stay on the caller's thread whatever is set here.
+    stay on the caller's thread whatever is set here, and for a while all calls do where
+    neighbours have kept the processors from several.
 
     See Also
     --------

@@ -52,6 +52,7 @@ def clean_slate():
     level = CORE.force_level(CORE.levels()[-1])
     CORE.force_level(level)
     threads = pyscatter.get_num_threads()
+    CORE.force_threads(True)  # also beside busy neighbours
     yield
     CORE.force_algorithm(None)
     CORE.force_level(level)

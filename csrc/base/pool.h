@@ -35,6 +35,14 @@ void ps_leave_job(void);
 /* Is the current thread one of the pool's own? */
 bool ps_is_worker(void);
 
+/* How many of `threads` are worth asking for at present: 1 for a while after jobs whose
+ * workers came too late, beside a neighbour that keeps the processors busy. */
+int ps_threads_that_pay(int threads);
+
+/* For tests, which want the threads that they ask for: always, or as it pays. Returns
+ * what it was. */
+bool ps_force_threads(bool always);
+
 /* Processors that this process may use: affinity and cgroup quota. At least 1. */
 int ps_processor_count(void);
 

@@ -102,7 +102,8 @@ run_steps(ps_scatter_call *call, enum ps_way way, ps_run *run)
 }
 
 /* target[offset[i]] = target[offset[i]] op values[i]: one list on the stack, one
- * kernel call. The list is complete, and so checked, before it is applied. */
+ * kernel call. The list is complete, and so checked, before it is applied. What is set
+ * is moved by the size of an item, what is reduced combined by its type. */
 static ps_status
 run_few(const ps_scatter_call *call)
 {

@@ -276,6 +276,15 @@ force_algorithm(PyObject *module, PyObject *argument)
     return PyUnicode_FromString(ps_algorithm_name((enum ps_algorithm)before));
 }
 
+/* Tests want the threads that they ask for, also beside busy neighbours. */
+static PyObject *
+force_threads(PyObject *module, PyObject *argument)
+{
+    (void)module;
+    const int always = PyObject_IsTrue(argument);
+    return always < 0 ? NULL : PyBool_FromLong(ps_force_threads(always != 0));
+}
+
 /* Give an exported function its docstring, once; the text lives as long as the process,
  * as static docstrings do. */
 static PyObject *
@@ -355,6 +364,7 @@ static PyMethodDef methods[] = {
         {"force_level", force_level, METH_O, NULL},
         {"algorithms", list_algorithms, METH_NOARGS, NULL},
         {"force_algorithm", force_algorithm, METH_O, NULL},
+        {"force_threads", force_threads, METH_O, NULL},
         {"set_docstring", set_docstring, METH_VARARGS, NULL},
         {NULL, NULL, 0, NULL}};
 

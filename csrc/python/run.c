@@ -79,6 +79,7 @@ ps_run_op(ps_state *state, ps_op_fn op, void *call, int64_t nbytes)
     if (run.threads < 1) {
         return ps_fail(PS_INTERRUPTED);
     }
+    run.threads = ps_threads_that_pay(run.threads);
     const double start = ps_now();
     ear listener = {&run, NULL, start, start, false};
     run.interrupted = interrupted;
