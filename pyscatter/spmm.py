@@ -142,7 +142,7 @@ document(
         Rows for its columns; the leading axes are those of `X`.
     values : {"pattern", "scale"}, optional
         "pattern" (default) asks only where entries are; "scale" multiplies each result
-        by the entry's value.
+        by the entry's value, which is 1 where `A` has no data.
     out : ndarray, optional
         Receives the result and is returned. It may share memory with the operands.
 

@@ -46,6 +46,28 @@ read_entries(const ps_matrix *a, int64_t first, int64_t n, int64_t *slice, int64
     return a->format != PS_CSC ? ps_read_places(a, false, first, n, col) : PS_SUCCESS;
 }
 
+/* A number times one is itself, unless it is complex: an infinity meets the zero. */
+static bool
+has_ones(const ps_sddmm_call *call)
+{
+    return call->scales && call->a.data == NULL &&
+           ps_dtype_kind[call->type] == PS_KIND_COMPLEX;
+}
+
+/* Of a block of entries. */
+static void
+fill_ones(enum ps_dtype type, char *ones)
+{
+    for (int64_t i = 0; i < ENTRIES; i++) {
+        if (type == PS_c64) {
+            ((f32 *)(void *)ones)[2 * i] = 1;
+        }
+        else {
+            ((f64 *)(void *)ones)[2 * i] = 1;
+        }
+    }
+}
+
 /* A part of a batch. What kernels see has been checked in the block. The rows of y come
  * in no order and are asked for where y is too large to be near; those of x follow each
  * other in a CSR, and in the other formats the out-of-order core reaches far enough. */
@@ -65,6 +87,12 @@ run_part(void *context, int64_t chunk)
                     .y_step = call->y_step,
                     .width = call->width,
                     .asked = is_near ? 0 : ps_min(row_bytes, ASKED_BYTES)};
+    _Alignas(16) char ones[16 * ENTRIES];
+    if (has_ones(call)) {
+        memset(ones, 0, sizeof(ones));
+        fill_ones(call->type, ones);
+        dots.data = ones;
+    }
     const int64_t most = ps_min(
             ENTRIES, ps_max(PS_LISTEN_BYTES / (2 * row_bytes + PS_LINE_BYTES), 1));
     int64_t row[ENTRIES], col[ENTRIES], first = ps_min(share * part, nnz);

@@ -37,9 +37,11 @@ typedef struct {
 ps_status ps_spmm(void *call, ps_run *run); /* a ps_spmm_call */
 
 /* out[b][e] = inner product of row r of x[b] and row c of y[b], for entry e of A at
- * (r, c), times its value where A has data. */
+ * (r, c), times its value where A has data, or where `scales` says that absent data
+ * are ones. */
 typedef struct {
     ps_matrix a;
+    bool scales;
     enum ps_dtype type;
     int64_t batch, width;
     const char *x; /* (batch, a.n_rows, width) */

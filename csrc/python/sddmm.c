@@ -196,6 +196,7 @@ open_call(const sampling *work, ps_sddmm_call *call)
         matrix.data = NULL;
     }
     *call = (ps_sddmm_call){.a = matrix,
+                            .scales = work->scales,
                             .type = work->type,
                             .batch = x.batch,
                             .width = x.width,

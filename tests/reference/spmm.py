@@ -161,7 +161,7 @@ def sddmm(A, X, Y, *, values="pattern", out=None):
     """Return inner products of rows of X and Y at the entries of A."""
     row, col, data = triples(A)
     X, Y = np.asarray(X), np.asarray(Y)
-    scales = values == "scale" and A.data is not None
+    scales = values == "scale"
     dtype = np.result_type(X, Y, *([data] if scales else []))
     work = accumulator_of(dtype)
     x, y = X.astype(work), Y.astype(work)

@@ -80,6 +80,16 @@ def test_other_integers_are_taken(dtype):
     np.testing.assert_array_equal(a.indices, [3, 0, 0, 2])
 
 
+def test_lists_are_what_numpy_makes_of_them():
+    a = ps.CSR((None, [0, 1], [0, 1, 2]), (2, 2))
+    assert a.indices.dtype == a.indptr.dtype == np.int64
+    assert a.to_csc().indices.dtype == np.int64
+    narrow = np.array([0, 1], np.int32)
+    mixed = ps.CSR((None, narrow, [0, 1, 2]), (2, 2))
+    assert (mixed.indices.dtype, mixed.indptr.dtype) == (np.int32, np.int64)
+    assert ps.CSR.from_dense(np.eye(2)).indptr.dtype == np.int32
+
+
 def test_strided_arrays_are_taken():
     pairs = np.array([[2, 3], [0, 0], [0, 0], [1, 2]], np.int32)
     a = ps.COO((np.repeat(DATA, 2)[::2], (pairs[:, 0], pairs[:, 1])), (3, 4))

@@ -59,8 +59,19 @@ def test_values_of_another_dtype_join_promotion_only_where_they_scale():
     x = np.array([[3]], np.int8)
     assert ps.sddmm(A, x, x).dtype == np.int8
     assert ps.sddmm(A, x, x, values="scale").tolist() == [18.0]
-    A.data = None
-    assert ps.sddmm(A, x, x, values="scale").dtype == np.int8
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("name", NUMBERS)
+def test_absent_data_scale_by_one(format, name):
+    rng = rng_for("absent", format, name)
+    A = random_matrix(rng, format, (6, 5), 13, None)
+    X, Y = (random_values(rng, DTYPES[name], (n, 4)) for n in (6, 5))
+    check(A, X, Y, values="scale")
+    with np.errstate(all="ignore"):
+        absent = ps.sddmm(A, X, Y, values="scale")
+        A.data = np.ones(13, np.bool_)
+        assert_same(ps.sddmm(A, X, Y, values="scale"), absent)
 
 
 def test_out_is_cast_and_may_share_memory():
