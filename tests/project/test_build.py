@@ -72,7 +72,7 @@ def tree(tmp_path):
         file = tmp_path / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-    for package in ("autodiff", "compat"):
+    for package in ("adapters", "autodiff", "compat"):
         (tmp_path / "pyscatter" / package).mkdir()
     return tmp_path
 

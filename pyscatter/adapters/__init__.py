@@ -1,0 +1,6 @@
+"""pyscatter inside other packages, each imported only when it is asked for.
+
+- `pyscatter.adapters.torch`, `.tensorflow`, `.jax`, `.autograd`: the operations on
+  tensors of these packages, with derivatives
+- `pyscatter.adapters.keras`: layers
+"""
