@@ -6,13 +6,12 @@ Public names only; each module documents its family.
 from pyscatter.assembly import AssemblyPlan, coo_to_csr
 from pyscatter.autodiff import RowSparse, jvp, vjp
 from pyscatter.bincount import bincount
-from pyscatter.delta import Delta, delta
-from pyscatter.change import ChangeStats, change_stats
-from pyscatter.gather import gather, gather_along_axis, gather_at, gather_nd
-from pyscatter.keys import factorize, group_reduce
 from pyscatter.bins import Binned, bin_index, binned_reduce
+from pyscatter.change import ChangeStats, change_stats
+from pyscatter.delta import Delta, delta
 from pyscatter.gather import gather, gather_along_axis, gather_at, gather_nd
 from pyscatter.histogram import Histogram, histogram
+from pyscatter.keys import factorize, group_reduce
 from pyscatter.nonzero import argwhere, count_nonzero, flatnonzero, nonzero
 from pyscatter.plan import Plan
 from pyscatter.scatter import (
@@ -67,8 +66,8 @@ __all__ = [
     "COO",
     "CSC",
     "CSR",
-    "Delta",
     "ChangeStats",
+    "Delta",
     "Histogram",
     "Plan",
     "RowSparse",
@@ -97,9 +96,9 @@ __all__ = [
     "gather_nd",
     "gather_where",
     "get_num_threads",
-    "jvp",
     "group_reduce",
     "histogram",
+    "jvp",
     "maximum_at",
     "minimum_at",
     "multiply_at",

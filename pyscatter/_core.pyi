@@ -9,8 +9,8 @@ from typing import Any, Literal, SupportsIndex, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from pyscatter.change import ChangeStats
 from pyscatter.bins import Binned
+from pyscatter.change import ChangeStats
 from pyscatter.histogram import Histogram
 
 Op: TypeAlias = str | np.ufunc

@@ -32,11 +32,11 @@
     X(transpose) X(conjugate)                                                    \
     X(old) X(new) X(granularity) X(top_k) X(threshold) X(encoding) X(target)     \
     X(verify) X(base_version)                                                    \
-    X(sort) X(missing) X(return_first)
+    X(sort) X(missing) X(return_first)                                           \
+    X(bins) X(range) X(density) X(coords) X(outside)
 /* Those of the change family. */
 #define PS_FOR_EACH_CHANGE_NAME(X)                                               \
     X(atol) X(rtol) X(per_row) X(per_feature) X(finite_only) X(view) X(copy_new_to)
-    X(bins) X(range) X(density) X(coords) X(outside)
 /* The operands of products. */
 #define PS_FOR_EACH_OPERAND(ONE) ONE(A) ONE(X) ONE(Y)
 
@@ -67,7 +67,7 @@
 /* clang-format on */
 
 #define PS_ENUM_NAME(name) PS_NAME_##name,
-        enum ps_name {
+enum ps_name {
     PS_FOR_EACH_NAME(PS_ENUM_NAME)
     PS_FOR_EACH_OPERAND(PS_ENUM_NAME) PS_FOR_EACH_CHANGE_NAME(PS_ENUM_NAME) PS_NUM_NAMES
 };

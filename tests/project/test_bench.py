@@ -7,13 +7,12 @@ import pytest
 
 import pyscatter as ps
 from benchmarks import (
-    bench_delta,
-    bench_change,
-    bench_gather,
-    bench_keys,
     bench_bins,
+    bench_change,
+    bench_delta,
     bench_gather,
     bench_histogram,
+    bench_keys,
     bench_layouts,
     bench_nonzero,
     bench_plan,
