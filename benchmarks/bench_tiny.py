@@ -267,11 +267,29 @@ SPARSE = (
     option("spgemm", "", partial(ps.spgemm, PRODUCT, PRODUCT)),
 )
 FEW_ROWS = np.array([0, 3, 1]), np.ones((3, 4)), (SIZE, 4)
+ADDED = ps.GradientAccumulator(SIZE)
+
+
+def recorded():
+    """A tape of one call."""
+    tape = ps.Tape()
+    return tape.apply(ps.gather, tape.variable(A), IDS)
+
+
 DERIVATIVES = (
-    option("vjp", "gather", partial(ps.vjp, ps.gather, A, IDS)),
-    option("vjp", "gather, called back", lambda: ps.vjp(ps.gather, A, IDS)[1](V)),
+    Row("vjp", "gather", 4.0, partial(ps.vjp, ps.gather, A, IDS)),
+    Row("vjp", "gather, called back", 6.0, lambda: ps.vjp(ps.gather, A, IDS)[1](V)),
     Row("jvp", "gather", 4.0, partial(ps.jvp, ps.gather, (A, IDS), (A, None))),
     Row("RowSparse", "", 12.0, partial(ps.RowSparse, *FEW_ROWS)),
+    Row("GradientAccumulator", "add", 6.0, partial(ADDED.add, A)),
+    Row("Tape", "variable, apply", 12.0, lambda: recorded().value),
+    Row(
+        "linear_operator",
+        "gather",
+        12.0,
+        partial(ps.linear_operator, ps.gather, A, IDS),
+    ),
+    Row("jacobian", "gather", 60.0, partial(ps.jacobian, ps.gather, A, IDS)),
 )
 CHANGES = (
     option("change_stats", "", partial(ps.change_stats, V, V)),

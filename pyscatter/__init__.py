@@ -3,8 +3,9 @@
 Public names only; each module documents its family.
 """
 
+from pyscatter.accumulate import GradientAccumulator
 from pyscatter.assembly import AssemblyPlan, coo_to_csr
-from pyscatter.autodiff import RowSparse, jvp, vjp
+from pyscatter.autodiff import RowSparse, Tape, jacobian, jvp, linear_operator, vjp
 from pyscatter.bincount import bincount
 from pyscatter.bins import Binned, bin_index, binned_reduce
 from pyscatter.change import ChangeStats, change_stats
@@ -69,8 +70,10 @@ __all__ = [
     "ChangeStats",
     "Delta",
     "Histogram",
+    "GradientAccumulator",
     "Plan",
     "RowSparse",
+    "Tape",
     "add_at",
     "apply_where",
     "argwhere",
@@ -98,7 +101,9 @@ __all__ = [
     "get_num_threads",
     "group_reduce",
     "histogram",
+    "jacobian",
     "jvp",
+    "linear_operator",
     "maximum_at",
     "minimum_at",
     "multiply_at",

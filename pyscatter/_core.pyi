@@ -662,6 +662,17 @@ def coo_to_csr(
 def convert(
     A: Any, format: Literal["csr", "csc", "coo"], /
 ) -> tuple[np.ndarray | None, np.ndarray, np.ndarray]: ...
+def accumulate(
+    acc: np.ndarray, g: np.ndarray, weight: float, how: Literal[0, 1, 2], /
+) -> int: ...
+def color_columns(
+    row_edge: np.ndarray,
+    col: np.ndarray,
+    col_edge: np.ndarray,
+    row: np.ndarray,
+    order: np.ndarray,
+    /,
+) -> tuple[np.ndarray, int]: ...
 def format_of(A: Any, /) -> Literal["csr", "csc", "coo"]: ...
 def spgemm(form: type[Container], A: Any, B: Any, /) -> tuple[Container, Any]: ...
 def spgemm_again(

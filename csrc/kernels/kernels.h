@@ -286,6 +286,13 @@ typedef struct {
                        void *first, int64_t *id);
 } ps_key_kernels;
 
+/* What becomes of a gradient: all of it is added, or what is finite, or nothing. */
+enum ps_accumulation {
+    PS_ACCUMULATE_ALL,
+    PS_ACCUMULATE_FINITE,
+    PS_ACCUMULATE_NONE
+};
+
 typedef struct {
     /* index.tmpl.h */
     int64_t (*scan[PS_NUM_INDEX_TYPES])(const char *index, int64_t n, int64_t stride,
@@ -473,6 +480,10 @@ typedef struct {
     const struct ps_change_kernels *change;
     const ps_key_kernels *keys;
     const struct ps_bin_kernels *bins;
+    /* accumulate.tmpl.h: the cells of a sum's type, by that of the gradient */
+    int64_t (*const (*accumulate)[PS_NUM_ALL_DTYPES])(enum ps_accumulation how,
+                                                      char *acc, const char *g,
+                                                      int64_t n, double weight);
 } ps_kernel_table;
 
 /* The table in force. */

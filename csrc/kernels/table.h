@@ -81,4 +81,5 @@
     .change = &GRID(change, ISA),
     .keys = &GRID(keys, baseline),
     .bins = &GRID(bin_kernels, ISA),
+    .accumulate = GRID(accumulate, ISA_OF_ELEMENTS),
         /* clang-format on */

@@ -42,6 +42,8 @@
 #include "python/py_spmm.h"
 #include "python/py_where.h"
 #include "python/softmax.h"
+#include "python/coloring.h"
+#include "python/py_accumulate.h"
 #include "python/spgemm.h"
 
 ps_state *
@@ -358,6 +360,8 @@ static PyMethodDef methods[] = {
         {"assemble", ps_py_assemble, METH_VARARGS, NULL},
         {"assembled", ps_py_assembled, METH_VARARGS, NULL},
         {"coo_to_csr", ps_py_coo_to_csr, METH_VARARGS, NULL},
+        {"accumulate", ps_py_accumulate, METH_VARARGS, NULL},
+        {"color_columns", ps_py_color_columns, METH_VARARGS, NULL},
         {"kernels", ps_py_kernels, METH_NOARGS, NULL},
         {"levels", list_levels, METH_NOARGS, NULL},
         {"level", current_level, METH_NOARGS, NULL},

@@ -60,6 +60,11 @@ def with_data(A, data):
 
 def finished(part, x, dtype, sparse, coalesce):
     """Return a rule's gradient of an argument as the caller wants it."""
+    if type(part) is not np.ndarray and part is not None and not sparse:
+        part = part if type(part) is tuple else part.dense()
+    if type(part) is np.ndarray and type(x) is np.ndarray:
+        if part.dtype is dtype and x.dtype.kind == dtype.kind:
+            return part
     if part is None:
         return None
     if isinstance(part, tuple):

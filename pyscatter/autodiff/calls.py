@@ -27,6 +27,8 @@ def is_inexact(dtype):
 
 def chosen(rule, count, wrt):
     """Return the positions of a call that gradients are wanted of."""
+    if wrt is None and count > rule.starred[-1]:
+        return rule.starred
     given = tuple(i for i in rule.starred if i < count)
     if wrt is None:
         return given
@@ -72,20 +74,28 @@ def refuse_options(rule, options):
 
 def run(rule, op, primals, options, ties):
     """Make the call itself; return it with its arguments by name."""
-    if ties not in ("even", "first"):
+    if ties != "even" and ties != "first":
         raise ValueError(f"ties must be 'even' or 'first', got {ties!r}")
     if options:
         refuse_options(rule, options)
     out = op(*primals, **options)
     args = dict(zip(rule.arguments, primals, strict=False))
-    args.update(options)
-    args.update(rule.fixed)
+    if options:
+        args.update(options)
+    if rule.fixed:
+        args.update(rule.fixed)
+    if type(out) is not np.ndarray or out.dtype.kind not in "fc":
+        require_inexact_result(rule, out)
+    return Call(args, out, ties)
+
+
+def require_inexact_result(rule, out):
+    """Refuse results of integers."""
     if not is_inexact(numbers_of(out).dtype):
         raise TypeError(
             f"the result of {rule.name} has dtype {out.dtype}; derivatives need floats "
             "or complex numbers"
         )
-    return Call(args, out, ties)
 
 
 def numbers_of(out):
@@ -96,6 +106,8 @@ def numbers_of(out):
 def cotangent_of(out, g):
     """Return a cotangent as a native array that fits the result."""
     out = numbers_of(out)
+    if type(g) is np.ndarray and g.dtype is out.dtype and g.shape == out.shape:
+        return g
     g = np.asarray(g.data if is_matrix(g) else g)
     if g.shape != out.shape:
         raise ValueError(

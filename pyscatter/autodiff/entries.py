@@ -9,7 +9,7 @@ from pyscatter.autodiff.segments import layout
 WAYS = ("ids", "offsets", "lengths")
 
 
-def _sums(call, x):
+def sums(call, x):
     """Return for each entry the sum of x over its segment."""
     it = call.once(layout)
     if call.get("ids") is None:
@@ -30,17 +30,17 @@ def softmax_back(call, g):
     """Softmax: y (g - sum of g y)."""
     it, y = call.once(layout), call.out
     y, g = (x.reshape(it.values.shape) for x in (y, g))
-    return (y * (g - _sums(call, g * y))).reshape(call.out.shape)
+    return (y * (g - sums(call, g * y))).reshape(call.out.shape)
 
 
 def log_softmax_back(call, g):
     """Log-softmax: g - y times the sum of g."""
     it = call.once(layout)
-    y, g = _powers(call.out).reshape(it.values.shape), g.reshape(it.values.shape)
-    return (g - y * _sums(call, g)).reshape(call.out.shape)
+    y, g = powers(call.out).reshape(it.values.shape), g.reshape(it.values.shape)
+    return (g - y * sums(call, g)).reshape(call.out.shape)
 
 
-def _powers(x):
+def powers(x):
     wide = np.ascontiguousarray(x, np.float64)
     return _core.elementary("exp", wide).reshape(x.shape)
 
@@ -53,9 +53,9 @@ def softmax_forward(call, tangents):
 def log_softmax_forward(call, tangents):
     """Log-softmax: dx - sum of y dx."""
     it = call.once(layout)
-    y = _powers(call.out).reshape(it.values.shape)
+    y = powers(call.out).reshape(it.values.shape)
     dx = tangents[0].reshape(y.shape)
-    return (dx - _sums(call, y * dx)).reshape(call.out.shape)
+    return (dx - sums(call, y * dx)).reshape(call.out.shape)
 
 
 def expand_back(call, g):
@@ -73,7 +73,7 @@ def expand_forward(call, tangents):
     return _core.segment_expand(tangents[0], axis=call.get("axis", 0), **options)
 
 
-def _counted(call):
+def counted(call):
     """Return (x, axis, where) with an axis for each of a weight's."""
     x = np.asarray(call.get("x"))
     rest = (1,) * (call.out.ndim - x.ndim)
@@ -87,7 +87,7 @@ def _counted(call):
 
 def weights_back(call, g):
     """Give each weight the cotangent of its number's count."""
-    x, axis, where = _counted(call)
+    x, axis, where = counted(call)
     options = {} if where is None else {"where": where}
     made = _core.gather_along_axis(g, x, axis, **options)
     return unbroadcast(made, np.shape(call.get("weights")))

@@ -12,7 +12,8 @@ from pyscatter.plan import Plan
 
 def _options(call, *names):
     """Return those of these options that were given, in words that scatters know."""
-    options = call.options(*names, "where", "mode")
+    args = call.args
+    options = {name: args[name] for name in (*names, "where", "mode") if name in args}
     if options.get("mode") == "fill":
         options["mode"] = "drop"
     return options
@@ -20,6 +21,8 @@ def _options(call, *names):
 
 def _own_axis(call, options):
     """Return the axes that an index on one axis tells apart, batch axes included."""
+    if not options:
+        return (0,)
     batch = operator.index(options.get("batch_dims", 0))
     axis = options.get("axis", batch)
     if axis is None:

@@ -359,7 +359,7 @@ class Terms:
         self.c = np.searchsorted(known, wanted)
 
 
-def _data(A):
+def values_of(A):
     """Return the values of a matrix; ones where it has none."""
     return np.ones(entries(A)) if A.data is None else np.asarray(A.data)
 
@@ -368,7 +368,7 @@ def of_left_factor(call, g):
     """Return the gradient of A's values: terms times conj B, by entry of A."""
     if call.get("A").data is None:
         return None
-    terms, B = call.once(Terms), _data(call.get("B"))
+    terms, B = call.once(Terms), values_of(call.get("B"))
     moves = g[terms.c] * np.conj(B)[terms.b]
     return _core.segment_reduce(moves, terms.a, entries(call.get("A")))
 
@@ -377,7 +377,7 @@ def of_right_factor(call, g):
     """Return the gradient of B's values: conj A times terms, by entry of B."""
     if call.get("B").data is None:
         return None
-    terms, A = call.once(Terms), _data(call.get("A"))
+    terms, A = call.once(Terms), values_of(call.get("A"))
     moves = np.conj(A)[terms.a] * g[terms.c]
     return _core.segment_reduce(moves, terms.b, entries(call.get("B")))
 

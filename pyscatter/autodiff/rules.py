@@ -6,11 +6,13 @@ its result; a JVP gets the call and the tangents of the starred arguments (None:
 Every rule calls public operations, so it inherits their checks, order and bits.
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 from pyscatter import _core
 from pyscatter.assembly import coo_to_csr
 from pyscatter.autodiff import (
+    closed,
     entries,
     gathers,
     orders,
@@ -35,26 +37,30 @@ class Rule(NamedTuple):
     jvp: Any
     refused: dict  # options that have no derivative, and what to do instead
     fixed: dict  # what the name stands for
+    jacobian: Any  # makes the Jacobian; None: it is not known beforehand
 
 
-def row(op, arguments, vjps, jvp, fixed=NO_OPTIONS, **refused):
+# A row is its columns, one argument each.
+def row(op, arguments, vjps, jvp, jacobian=None, fixed=NO_OPTIONS, **refused):
     """Return the entry of one operation."""
     names = arguments.split()
     starred = tuple(i for i, name in enumerate(names) if name.endswith("*"))
     names = tuple(name.rstrip("*") for name in names)
     refused["out"] = "leave it away, and give the pullback buffers by into="
-    return op, Rule(op.__name__, names, starred, vjps, jvp, refused, fixed)
+    return op, Rule(op.__name__, names, starred, vjps, jvp, refused, fixed, jacobian)
 
 
 def gather_row(op, arguments, address):
     """Return the entry of a gather: linear, and its own tangent."""
     vjp = gathers.gather_vjp(address)
-    return row(op, arguments, (vjp,), gathers.gather_jvp(address))
+    of_gather = partial(closed.of_gather, address)
+    return row(op, arguments, (vjp,), gathers.gather_jvp(address), of_gather)
 
 
 def scatter_row(op, arguments, address):
     """Return the entry of a scatter; see scatters.py for its ops."""
-    return row(op, arguments, *scatters.scatter_rules(address))
+    vjps, jvp, made = scatters.scatter_rules(address)
+    return row(op, arguments, vjps, jvp, partial(closed.of_scatter, *made))
 
 
 def segment_row(op, name):
@@ -62,7 +68,9 @@ def segment_row(op, name):
     many = "use one op at a time, and the result alone"
     refused = {"return_arg": many, "return_counts": many}
     fixed = NO_OPTIONS if op is _core.segment_reduce else {"op": name}
-    return row(op, ENTRIES, (segments.of_values,), segments.tangent, fixed, **refused)
+    vjps = (segments.of_values,)
+    rules = vjps, segments.tangent, closed.of_segments
+    return row(op, ENTRIES, *rules, fixed, **refused)
 
 
 ENTRIES = "values* ids num_segments"
@@ -82,7 +90,7 @@ RULES = dict((
     scatter_row(_core.scatter_where, "a* mask values*", gathers.by_mask),
 
     row(_core.where, "condition x* y*", (wheres.of_x, wheres.of_y),
-        wheres.where_tangent),
+        wheres.where_tangent, closed.of_where),
     row(apply_where, "cond args* f1 f2", (wheres.of_args,), wheres.apply_tangent),
 
     segment_row(_core.segment_reduce, "add"),
@@ -92,23 +100,24 @@ RULES = dict((
     segment_row(_core.segment_max, "max"),
     segment_row(_core.segment_prod, "mul"),
     row(_core.segment_softmax, ENTRIES, (entries.softmax_back,),
-        entries.softmax_forward),
+        entries.softmax_forward, partial(closed.of_softmax, False)),
     row(_core.segment_log_softmax, ENTRIES, (entries.log_softmax_back,),
-        entries.log_softmax_forward),
+        entries.log_softmax_forward, partial(closed.of_softmax, True)),
     row(_core.segment_scan, ENTRIES, (orders.scan_back,), orders.scan_forward),
     row(_core.segment_cumsum, ENTRIES, (orders.scan_back,), orders.scan_forward),
-    row(_core.segment_expand, "g* ids", (entries.expand_back,), entries.expand_forward),
+    row(_core.segment_expand, "g* ids", (entries.expand_back,), entries.expand_forward,
+        closed.of_expand),
     row(_core.bincount, "x weights* minlength", (entries.weights_back,),
-        entries.weights_forward),
+        entries.weights_forward, closed.of_bincount),
 
     row(_core.spmm, "A* X*", (products.of_first, products.of_second),
-        products.spmm_forward, beta="multiply, then add the old array yourself"),
+        products.spmm_forward, closed.of_spmm, beta="add the old array to the product"),
     row(_core.sddmm, "A* X* Y*", (products.sampled_values, products.sampled_left,
-        products.sampled_right), products.sampled_forward),
+        products.sampled_right), products.sampled_forward, closed.of_sddmm),
     row(spgemm, "A* B*", (products.of_left_factor, products.of_right_factor),
-        products.spgemm_forward, plan="leave it away"),
+        products.spgemm_forward, closed.of_spgemm, plan="leave it away"),
     row(coo_to_csr, "data* coordinates shape", (products.of_contributions,),
-        products.assembly_forward, plan="leave it away"),
+        products.assembly_forward, closed.of_assembly, plan="leave it away"),
 ))
 # fmt: on
 
@@ -133,3 +142,10 @@ NONE |= dict.fromkeys(
     ("nonzero", "flatnonzero", "argwhere", "count_nonzero", "factorize", "bin_index"),
     "its result is integers",
 )
+NONE |= {
+    "histogram": "its result is counts",
+    "delta": "it is made of bits",
+    "explain_diff": "its result is text and counts",
+    "group_reduce": "number the keys by factorize, then use segment_reduce",
+    "binned_reduce": "number the bins by bin_index, then use segment_reduce",
+}

@@ -281,4 +281,4 @@ def scatter_rules(address):
         base = base.astype(np.result_type(base, moves), copy=False)
         return call.once(at_of).scatter(base, moves)
 
-    return (of_old, of_values), tangent
+    return (of_old, of_values), tangent, (at_of, terms_of)

@@ -246,40 +246,38 @@ def last_term(call):
     return scatters.moved(_arrivals(call))[1]
 
 
-def _centred(call):
-    """Return (deviations from the mean, counts) of the entries."""
+def centred(call, x):
+    """Return deviations of entries from the mean of their segment."""
     arrivals = _arrivals(call)
-    at, x, kept = arrivals.at, arrivals.values, arrivals.kept
+    at, kept = arrivals.at, arrivals.kept
     precise = np.result_type(x.dtype, np.float64)
-    shape = call.out.shape
     if kept is not None:
         x = np.where(kept, x, x.dtype.type(0))
-    count = counts(arrivals)
-    sums = at.scatter(np.zeros(shape, precise), x.astype(precise, copy=False))
-    mean = sums / np.maximum(count, 1)
-    return x - at.gather(mean), count
+    sums = at.scatter(np.zeros(call.out.shape, precise), x.astype(precise, copy=False))
+    return x - at.gather(sums / np.maximum(counts(arrivals), 1))
+
+
+def left(call):
+    """Return n - ddof, NaN where nothing is left."""
+    count = counts(_arrivals(call)) - float(np.asarray(call.get("ddof", 0)))
+    return np.where(count > 0, count, np.nan)
 
 
 def var_term(call):
     """Variances: twice the deviation over n - ddof; NaN where there are too few."""
-    apart, count = call.once(_centred)
-    at = call.once(layout).at
-    left = count - float(np.asarray(call.get("ddof", 0)))
-    with np.errstate(all="ignore"):
-        scale = np.where(left > 0, 2 / left, np.nan)
-        factor = np.conj(apart) * at.gather(scale)
+    it = call.once(layout)
+    apart = centred(call, call.once(entries_of))
+    factor = np.conj(apart) * it.at.gather(2 / left(call))
     return _with_mask(Term(factor), call.once(_kept))
 
 
 def std_term(call):
-    """Standard deviations: that of the variance over twice the deviation; 0 at 0."""
-    apart, count = call.once(_centred)
-    at, out = call.once(layout).at, call.out
-    left = count - float(np.asarray(call.get("ddof", 0)))
+    """Standard deviations: the deviation over n - ddof and the result; 0 at 0."""
+    it, room = call.once(layout), left(call)
+    apart = centred(call, call.once(entries_of))
     with np.errstate(all="ignore"):
-        scale = np.where(left > 0, 1 / (left * out), np.nan)
-        scale = np.where((out == 0) & (left > 0), 0.0, scale)
-        factor = np.conj(apart) * at.gather(scale)
+        scale = np.where(call.out == 0, 0 * room, 1 / (room * call.out))
+        factor = np.conj(apart) * it.at.gather(scale)
     return _with_mask(Term(factor), call.once(_kept))
 
 

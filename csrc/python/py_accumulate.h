@@ -1,0 +1,9 @@
+/* Sums of gradients, for module.c. */
+#ifndef PS_PYTHON_PY_ACCUMULATE_H
+#define PS_PYTHON_PY_ACCUMULATE_H
+
+#include "python/core.h"
+
+PyObject *ps_py_accumulate(PyObject *module, PyObject *args);
+
+#endif
