@@ -5,9 +5,9 @@ token gets a number. From there on all is indexed updates: counting, a token-by-
 matrix, first and last occurrence, sums and maxima of segments, statistics by a plan,
 places and weights under a mask, the lookup of rows of an embedding table and the update
 of its rows by gradients, products with the matrix of tokens by files and with that of
-which token follows which. Each step is done in NumPy and by pyscatter, the answers are
-compared, and a table shows both times. Reading, splitting and numbering is plain Python
-and no part of any time there.
+which token follows which, and a training step on the latter. Each step is done in NumPy
+and by pyscatter, the answers are compared, and a table shows both times. Reading,
+splitting and numbering is plain Python and no part of any time there.
 """
 
 import argparse
@@ -26,6 +26,7 @@ import numpy as np
 
 import pyscatter as ps
 from pyscatter._demo_products import described, find_far_rank, ranked
+from pyscatter._demo_training import trained
 from pyscatter.bench import HEAD, OURS, Row, Way, compare, describe, line, measure
 
 TOKEN = re.compile(r"[^\W\d]\w*|\d[\w.]*|[^\w\s]").findall
@@ -399,6 +400,11 @@ def page_rank(corpus):
     return Step("PageRank of tokens by what follows them", ranked(corpus), check)
 
 
+def training(corpus):
+    """Vectors of tokens, from which token follows which: one step of learning."""
+    return Step("training step, products at known pairs", *trained(corpus))
+
+
 # ---------------------------------------------------------------- answers
 
 
@@ -480,6 +486,7 @@ def run_steps(corpus):
         answer(gradient_step(table, corpus)),
         answer(description(corpus)),
         answer(page_rank(corpus)),
+        answer(training(corpus)),
     ]
 
 
