@@ -58,6 +58,8 @@ class Sparse(Container):
     def to_dense(self):
         """Return an ndarray of the shape of the matrix, in which duplicates add up."""
         coo = self.to_coo()
+        if coo is self:
+            _core.check_matrix(self)  # what has been made anew is right
         if coo.data is None:
             coo = coo.astype(np.bool_)
         out = np.zeros(self.shape, coo.dtype)

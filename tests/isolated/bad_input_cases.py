@@ -12,6 +12,7 @@ from tests.isolated import (
     corpus_segment_hooks,
     corpus_segments,
     corpus_sizes,
+    corpus_sparse,
     corpus_sparse_hooks,
     corpus_targets,
     corpus_values,
@@ -30,6 +31,7 @@ GROUPS = {
     **corpus_masks.GROUPS,
     **corpus_segments.GROUPS,
     **corpus_segment_hooks.GROUPS,
+    **corpus_sparse.GROUPS,
     **corpus_sparse_hooks.GROUPS,
     **corpus_zeros.GROUPS,
 }
