@@ -122,7 +122,7 @@ take_given(ps_state *state, PyObject *bins, ps_bins_request *request)
     }
     if (PyArray_NDIM(request->given) != 1 || PyArray_SIZE(request->given) < 2) {
         PyErr_SetString(PyExc_ValueError,
-                        "bins must be a number, or at least two edges along one axis");
+                        "bins must be 1d, when an array, of at least two edges");
         return -1;
     }
     request->n_bins = PyArray_SIZE(request->given) - 1;
