@@ -5,9 +5,10 @@ token gets a number. From there on all is indexed updates: counting, a token-by-
 matrix, first and last occurrence, sums and maxima of segments, statistics by a plan,
 places and weights under a mask, the lookup of rows of an embedding table and the update
 of its rows by gradients, products with the matrix of tokens by files and with that of
-which token follows which, and a training step on the latter. Each step is done in NumPy
-and by pyscatter, the answers are compared, and a table shows both times. Reading,
-splitting and numbering is plain Python and no part of any time there.
+which token follows which, and a training step on the latter; tokens are numbered by
+their text, and lines grouped by file and indentation. Each step is done in NumPy and by pyscatter, the answers are compared,
+and a table shows both times. Reading, splitting and the numbering that the other steps
+use is plain Python and no part of any time there.
 """
 
 import argparse
@@ -25,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 import pyscatter as ps
+from pyscatter._demo_keys import indented, numbered
 from pyscatter._demo_products import described, find_far_rank, ranked
 from pyscatter._demo_training import trained
 from pyscatter.bench import HEAD, OURS, Row, Way, compare, describe, line, measure
@@ -50,6 +52,7 @@ class Corpus(NamedTuple):
     file: np.ndarray
     line_length: np.ndarray
     line_file: np.ndarray
+    line_indent: np.ndarray
     longest: list[int]
 
 
@@ -106,14 +109,16 @@ def read_corpus(limit=None):
         raise SystemExit(f"no .py files under {root}: nothing to read")
     number = defaultdict()
     number.default_factory = number.__len__
-    tokens, lengths = [], []
+    tokens, lengths, indents = [], [], []
     for done, path in enumerate(paths):
         if done % 500 == 0:
             say(f"reading {done:,} of {len(paths):,} files under {root}")
         text = path.read_text(encoding="utf-8", errors="replace")
         split = TOKEN(text)
         tokens.append(np.fromiter(map(number.__getitem__, split), np.intp, len(split)))
-        lengths.append(np.array([len(line) for line in text.splitlines()], np.int64))
+        lines = text.splitlines()
+        lengths.append(np.array([len(line) for line in lines], np.int64))
+        indents += [len(line) - len(line.lstrip()) for line in lines]
     return Corpus(
         files=len(paths),
         words=list(number),
@@ -121,6 +126,7 @@ def read_corpus(limit=None):
         file=np.repeat(np.arange(len(paths)), [len(t) for t in tokens]),
         line_length=np.concatenate(lengths),
         line_file=np.repeat(np.arange(len(paths)), [len(n) for n in lengths]),
+        line_indent=np.array(indents, np.int64),
         longest=[max(n.tolist(), default=0) for n in lengths],
     )
 
@@ -405,6 +411,16 @@ def training(corpus):
     return Step("training step, products at known pairs", *trained(corpus))
 
 
+def numbering(corpus):
+    """Numbers of tokens, from their text."""
+    return Step("tokens numbered by their text", numbered(corpus))
+
+
+def indentation(corpus):
+    """The longest line of each file and indentation: groups by two keys."""
+    return Step("longest by file and indentation", indented(corpus))
+
+
 # ---------------------------------------------------------------- answers
 
 
@@ -487,6 +503,8 @@ def run_steps(corpus):
         answer(description(corpus)),
         answer(page_rank(corpus)),
         answer(training(corpus)),
+        answer(numbering(corpus)),
+        answer(indentation(corpus)),
     ]
 
 

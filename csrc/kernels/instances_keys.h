@@ -116,16 +116,26 @@ NAME(keys_pack, word, raw)(uint64_t *restrict word, const char *restrict keys,
     }
 }
 
-/* The least and the largest of n > 0 words. */
+/* The least and the largest of n words, and of *low and *high. Two of each are kept,
+ * since every one waits for the one before it. */
 static void
 NAME(keys_range, word, u64)(const uint64_t *word, int64_t n, uint64_t *low,
                             uint64_t *high)
 {
-    uint64_t least = *low, most = *high;
-    for (int64_t i = 0; i < n; i++) {
+    uint64_t least = *low, most = *high, other_least = *low, other_most = *high;
+    int64_t i = 0;
+    for (; i + 1 < n; i += 2) {
+        least = word[i] < least ? word[i] : least;
+        most = word[i] > most ? word[i] : most;
+        other_least = word[i + 1] < other_least ? word[i + 1] : other_least;
+        other_most = word[i + 1] > other_most ? word[i + 1] : other_most;
+    }
+    if (i < n) {
         least = word[i] < least ? word[i] : least;
         most = word[i] > most ? word[i] : most;
     }
+    least = other_least < least ? other_least : least;
+    most = other_most > most ? other_most : most;
     *low = least;
     *high = most;
 }
@@ -223,8 +233,9 @@ same_items(const char *a, const char *b, int64_t size)
     return load_rest(a + whole, size - whole) == load_rest(b + whole, size - whole);
 }
 
-/* Less than, equal to or more than 0, as a comes before b, is b or comes after it, in
- * the order of bytes, of native characters of four bytes, or of pairs of words. */
+/* Whole numbers are compared, since their bytes lie in the machine's order. Less than,
+ * equal to or more than 0, as a comes before b, is b or comes after it, in the order of
+ * bytes, of native characters of four bytes, or of pairs of words. */
 TEMPLATE_INLINE int
 compare_items(enum ps_key_kind kind, const char *a, const char *b, int64_t size)
 {

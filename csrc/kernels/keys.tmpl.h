@@ -25,25 +25,28 @@ OF_TYPE(number_words)(const bool asks, ps_key_table *table, const uint64_t *word
                       int64_t n, const int64_t *at, int64_t base, int64_t *id)
 {
     T *const slot = table->slot, *const first = table->first;
+    uint64_t *const known = table->word;
+    const uint64_t mask = table->mask;
+    const int shift = table->shift;
     uint64_t place[KEYS_AT_A_TIME];
     for (int64_t start = 0; start < n; start += KEYS_AT_A_TIME) {
         const int64_t stop =
                 n - start < KEYS_AT_A_TIME ? n : start + (int64_t)KEYS_AT_A_TIME;
         for (int64_t i = start; i < stop; i++) {
-            place[i - start] = hash_of_word(word[i]) >> table->shift;
+            place[i - start] = hash_of_word(word[i]) >> shift;
             if (asks) {
                 __builtin_prefetch(slot + place[i - start]);
             }
         }
         for (int64_t i = start; asks && i < stop; i++) {
             const T number = slot[place[i - start]];
-            __builtin_prefetch(table->word + (number - (number > 0)));
+            __builtin_prefetch(known + (number - (number > 0)));
         }
         for (int64_t i = start; i < stop; i++) {
             uint64_t p = place[i - start];
             T number = slot[p];
-            while (number != 0 && table->word[number - 1] != word[i]) {
-                p = (p + 1) & table->mask;
+            while (number != 0 && known[number - 1] != word[i]) {
+                p = (p + 1) & mask;
                 number = slot[p];
                 if (--table->budget < 0) {
                     return i;
@@ -55,7 +58,7 @@ OF_TYPE(number_words)(const bool asks, ps_key_table *table, const uint64_t *word
                 }
                 number = (T)++table->n;
                 slot[p] = number;
-                table->word[number - 1] = word[i];
+                known[number - 1] = word[i];
                 first[number - 1] = (T)(at != NULL ? at[i] : base + i);
             }
             id[i] = (int64_t)number - 1;

@@ -103,11 +103,13 @@ open_source(ps_key_source *source, const ps_keys_call *call, ps_run *run)
  * that is what makes equal ones equal byte by byte. The memory goes when numbers are
  * there: nothing refers to it. */
 static ps_status
-number_one(ps_keys_call *call, ps_run *run, ps_numbered *numbered)
+number_one(ps_keys_call *call, ps_run *run, bool wants_codes, ps_numbered *numbered)
 {
     ps_key_source source;
     int64_t nbytes = 0;
     open_source(&source, call, run);
+    source.wants_codes = wants_codes;
+    call->drops = call->drops || source.drops;
     const bool is_pair = source.dtype == PS_f80 || source.dtype == PS_c128;
     if (is_pair && !ps_multiply(call->n, 16, &nbytes)) {
         return ps_fail(PS_TOO_LARGE);
@@ -133,16 +135,16 @@ number_one(ps_keys_call *call, ps_run *run, ps_numbered *numbered)
 
 /* ---- several ---- */
 
-/* Numbers of pairs are told apart as words are: the first counts by as many as there
- * are of the second. pair[i] = ids[i] * n_keys + pair[i], or -1 where either is
- * missing. */
+/* to[i] = ids[i] * n_keys + next[i], or -1 where either is missing: pairs in the order
+ * of the first, then of the second. to may be either array. */
 static ps_status
-join_columns(ps_run *run, const int64_t *ids, int64_t *pair, int64_t n, int64_t n_keys)
+join_columns(ps_run *run, const int64_t *ids, const int64_t *next, int64_t n,
+             int64_t n_keys, int64_t *to)
 {
     ps_stretch part = ps_stretch_of(run, n, 24);
     while (ps_next_stretch(&part)) {
         for (int64_t i = part.first; i < part.last; i++) {
-            pair[i] = ids[i] < 0 || pair[i] < 0 ? -1 : ids[i] * n_keys + pair[i];
+            to[i] = (ids[i] | next[i]) < 0 ? -1 : ids[i] * n_keys + next[i];
         }
     }
     return ps_run_status(run);
@@ -162,7 +164,7 @@ number_pairs(const ps_keys_call *call, ps_run *run, int64_t *pair,
                                      .shape = &call->n,
                                      .strides = &stride,
                                      .aligned = true},
-                            .is_coded = true};
+                            .is_coded = call->drops};
     ps_keys_call own = *call;
     ps_key_source source;
     own.column = &column;
@@ -172,54 +174,68 @@ number_pairs(const ps_keys_call *call, ps_run *run, int64_t *pair,
     return ps_number_column(&source, numbered);
 }
 
-/* The next column, numbered for itself, and then with those before it, of which only
- * the numbers are left: what they stood for is known by their first entries. */
+/* Columns that have been joined: ids are numbers below n_codes. */
+typedef struct {
+    ps_keys_call *call;
+    ps_run *run;
+    int64_t n_codes;
+    int64_t *next; /* [n]: numbers of the next column, or of pairs */
+} joining;
+
+/* The next column, numbered for itself, and then with those before it. Pairs stay codes
+ * while their range is no wider than that of a column may be: then the next ones need
+ * no numbers either. The last pairs are numbered in any case. */
 static ps_status
-add_column(ps_keys_call *call, ps_run *run, const ps_key_column *column, int64_t *pair,
-           ps_numbered *numbered)
+add_column(joining *work, int k, ps_numbered *numbered)
 {
-    ps_keys_call own = *call;
+    ps_keys_call own = *work->call;
     ps_numbered next = {0};
-    int64_t most;
-    own.column = column;
-    own.ids = pair;
-    const int64_t before = numbered->n;
-    ps_free_numbered(numbered);
-    ps_status status = number_one(&own, run, &next);
-    const int64_t n_keys = next.n;
-    call->bad = own.bad;
+    int64_t codes;
+    own.column += k;
+    own.ids = work->next;
+    ps_status status = number_one(&own, work->run, true, &next);
+    const int64_t n_keys = ps_max(next.n, 1), n = own.n;
+    work->call->bad = own.bad;
+    work->call->drops = own.drops;
     ps_free_numbered(&next);
     PS_TRY(status);
-    if (!ps_multiply(ps_max(before, 1), ps_max(n_keys, 1), &most)) {
+    if (!ps_multiply(work->n_codes, n_keys, &codes)) {
         return ps_fail(PS_TOO_LARGE);
     }
-    if (call->bad >= 0) {
-        return PS_SUCCESS;
+    const bool stays = k + 1 < own.n_columns && codes / 4 <= n;
+    int64_t *const ids = work->call->ids;
+    PS_TRY(join_columns(work->run, ids, work->next, n, n_keys,
+                        stays ? ids : work->next));
+    if (!stays) {
+        ps_free_numbered(numbered);
+        PS_TRY(number_pairs(work->call, work->run, work->next, numbered));
+        codes = ps_max(numbered->n, 1);
     }
-    PS_TRY(join_columns(run, call->ids, pair, call->n, n_keys));
-    return number_pairs(call, run, pair, numbered);
+    work->n_codes = codes;
+    return PS_SUCCESS;
 }
 
-/* Each column costs a pass over its keys and one over the pairs. An array of numbers is
- * all that is needed beside the ids: the column writes its own there, pairs replace
- * them, and the numbers of pairs are the new ids. */
+/* Each column costs a pass or two over its keys and one over the pairs. An array of
+ * numbers is all that is needed beside the ids: the column writes its own there, pairs
+ * replace them, and the numbers of pairs are the new ids. */
 static ps_status
 number_all(ps_keys_call *call, ps_run *run, ps_numbered *numbered)
 {
     int64_t nbytes;
-    PS_TRY(number_one(call, run, numbered));
+    PS_TRY(number_one(call, run, call->n_columns > 1, numbered));
     if (call->n_columns == 1 || call->bad >= 0) {
         return PS_SUCCESS;
     }
     if (!ps_multiply(call->n, sizeof(int64_t), &nbytes)) {
         return ps_fail(PS_TOO_LARGE);
     }
-    int64_t *const pair = ps_scratch_get(nbytes);
-    ps_status status = pair != NULL ? PS_SUCCESS : ps_fail(PS_NO_MEMORY);
+    joining work = {call, run, ps_max(numbered->n, 1), ps_scratch_get(nbytes)};
+    ps_status status = work.next != NULL ? PS_SUCCESS : ps_fail(PS_NO_MEMORY);
+    ps_free_numbered(numbered);
     for (int k = 1; k < call->n_columns && status.code == PS_OK && call->bad < 0; k++) {
-        status = add_column(call, run, &call->column[k], pair, numbered);
+        status = add_column(&work, k, numbered);
     }
-    ps_scratch_put(pair, nbytes);
+    ps_scratch_put(work.next, nbytes);
     return status;
 }
 
@@ -230,6 +246,7 @@ ps_number_keys(void *argument, ps_run *run)
     ps_keys_call *const call = argument;
     ps_numbered numbered = {0};
     call->bad = -1;
+    call->drops = false;
     const ps_status status = number_all(call, run, &numbered);
     call->is_wide = call->n >= INT32_MAX;
     call->n_keys = numbered.n;

@@ -45,6 +45,7 @@ typedef struct {
     bool is_wide; /* first holds int64, not int32 */
     void *first;  /* [n_keys] */
     int64_t bad;  /* an entry whose key is missing, where that is an error; or -1 */
+    bool drops;   /* some ids may be -1 */
     int64_t first_nbytes;
 } ps_keys_call;
 
@@ -91,6 +92,7 @@ typedef struct {
     bool has_missing;
     uint64_t missing; /* the (first) word of a missing key */
     bool drops;       /* entries may be left out */
+    bool wants_codes; /* numbers may be distances of words that lie close together */
     bool is_wide;
     int64_t *ids;
     _Atomic int64_t bad;

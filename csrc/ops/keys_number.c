@@ -51,18 +51,11 @@ ps_free_numbered(ps_numbered *numbered)
 
 /* ---- a stretch ---- */
 
-typedef struct {
-    uint64_t word[PS_KEY_BLOCK];
-    int64_t at[PS_KEY_BLOCK];
-    int64_t id[PS_KEY_BLOCK];
-    char buffer[PS_KEY_BLOCK * 16];
-} block_room;
-
 /* Block by block: a block is read into words, those that take part are kept, and these
  * are numbered. Numbers go where they belong at once, but where entries are left out.
  */
 static ps_status
-number_entries(ps_key_numbering *work, ps_key_part *part, block_room *room)
+number_entries(ps_key_numbering *work, ps_key_part *part, ps_key_room *room)
 {
     ps_key_source *const source = work->source;
     int64_t unheard = 0;
@@ -96,7 +89,7 @@ number_part(void *context, int64_t i)
     ps_key_numbering *const work = context;
     ps_key_part *const part = &work->part[i];
     const int64_t n = i == 0 ? work->source->call->n : part->last - part->first;
-    block_room *const room = ps_scratch_get((int64_t)sizeof(block_room));
+    ps_key_room *const room = ps_scratch_get((int64_t)sizeof(ps_key_room));
     ps_status status = ps_fail(PS_NO_MEMORY);
     if (room != NULL) {
         status = ps_open_part(work, part, ps_max(n, 1));
@@ -105,7 +98,7 @@ number_part(void *context, int64_t i)
         status = number_entries(work, part, room);
     }
     part->numbered.n = part->table.n;
-    ps_scratch_put(room, (int64_t)sizeof(block_room));
+    ps_scratch_put(room, (int64_t)sizeof(ps_key_room));
     if (status.code != PS_OK) {
         ps_run_fail(work->run, status.code);
     }
@@ -116,7 +109,7 @@ number_part(void *context, int64_t i)
 /* part->to[number] = the number of the same key in the first stretch, which has those
  * of all stretches before: new ones follow in their order. */
 static ps_status
-join_part(ps_key_numbering *work, ps_key_part *part, block_room *room)
+join_part(ps_key_numbering *work, ps_key_part *part, ps_key_room *room)
 {
     const bool is_wide = work->source->is_wide;
     const ps_numbered *const own = &part->numbered;
@@ -149,7 +142,7 @@ join_part(ps_key_numbering *work, ps_key_part *part, block_room *room)
 static ps_status
 join_parts(ps_key_numbering *work)
 {
-    block_room *const room = ps_scratch_get((int64_t)sizeof(block_room));
+    ps_key_room *const room = ps_scratch_get((int64_t)sizeof(ps_key_room));
     ps_status status = room != NULL ? PS_SUCCESS : ps_fail(PS_NO_MEMORY);
     for (int64_t i = 1; i < work->parts && status.code == PS_OK; i++) {
         if (!atomic_load(&work->source->is_hostile)) {
@@ -157,39 +150,8 @@ join_parts(ps_key_numbering *work)
         }
     }
     work->part[0].numbered.n = work->part[0].table.n;
-    ps_scratch_put(room, (int64_t)sizeof(block_room));
+    ps_scratch_put(room, (int64_t)sizeof(ps_key_room));
     return status.code != PS_OK ? status : ps_run_status(work->run);
-}
-
-/* A pass over the places, which are at most four times as many as entries. The numbers
- * that places name, in the order of places, which is that of keys. */
-static void
-order_places(const ps_key_numbering *work, void *order)
-{
-    const ps_key_table *const table = &work->part[0].table;
-    const bool is_wide = work->source->is_wide;
-    int64_t n = 0;
-    for (int64_t p = 0; p <= (int64_t)table->mask; p++) {
-        const int64_t number = ps_at(is_wide, table->slot, p);
-        if (number > 0) {
-            ps_put(is_wide, order, n++, number - 1);
-        }
-    }
-}
-
-/* order[k] = the number of key k in the order of keys. The table is no longer needed.
- */
-static ps_status
-order_numbers(ps_key_numbering *work, void *order)
-{
-    ps_key_part *const part = &work->part[0];
-    if (work->way == PS_KEY_WAY_near) {
-        order_places(work, order);
-        ps_free_places(part);
-        return PS_SUCCESS;
-    }
-    ps_free_places(part);
-    return ps_order_numbers(work->source, &part->numbered, order);
 }
 
 /* rank[number] = its place in the order of keys, and `first` in that order. */
@@ -243,8 +205,11 @@ finish(ps_key_numbering *work)
         return renumber_parts(work, NULL);
     }
     void *const order = ps_scratch_get(nbytes), *rank = NULL;
-    ps_status status =
-            order != NULL ? order_numbers(work, order) : ps_fail(PS_NO_MEMORY);
+    ps_status status = ps_fail(PS_NO_MEMORY);
+    ps_free_places(&work->part[0]);
+    if (order != NULL) {
+        status = ps_order_numbers(work->source, &work->part[0].numbered, order);
+    }
     if (status.code == PS_OK) {
         rank = ps_scratch_get(nbytes);
         status = rank != NULL ? PS_SUCCESS : ps_fail(PS_NO_MEMORY);
@@ -258,27 +223,39 @@ finish(ps_key_numbering *work)
     return status;
 }
 
-/* By a table: stretches side by side, then joined, then renumbered. Whatever happens,
- * all memory of the stretches goes but what the caller is given. Where
- * source->is_hostile is set in the end there is no result. */
+/* Stretches side by side, then joined, then renumbered. */
+static ps_status
+number_and_join(ps_key_numbering *work, ps_numbered *numbered)
+{
+    PS_TRY(ps_run_chunks(work->run, work->parts, number_part, work));
+    if (!atomic_load(&work->source->is_hostile)) {
+        PS_TRY(join_parts(work));
+    }
+    if (atomic_load(&work->source->is_hostile)) {
+        return PS_SUCCESS;
+    }
+    const ps_status status = finish(work);
+    *numbered = work->part[0].numbered;
+    work->part[0].numbered = (ps_numbered){0};
+    return status;
+}
+
+/* By a table. Whatever happens, all memory of the stretches goes but what the caller is
+ * given. Where source->is_hostile is set in the end there is no result. */
 static ps_status
 number_by_table(ps_key_numbering *work, ps_numbered *numbered)
 {
     const int64_t n = work->source->call->n;
+    const bool is_near = work->way == PS_KEY_WAY_near;
     for (int64_t i = 0; i < work->parts; i++) {
         work->part[i] = (ps_key_part){
                 .first = n / work->parts * i,
                 .last = i + 1 < work->parts ? n / work->parts * (i + 1) : n};
     }
-    ps_status status = ps_run_chunks(work->run, work->parts, number_part, work);
-    if (status.code == PS_OK && !atomic_load(&work->source->is_hostile)) {
-        status = join_parts(work);
-    }
-    if (status.code == PS_OK && !atomic_load(&work->source->is_hostile)) {
-        status = finish(work);
-        *numbered = work->part[0].numbered;
-        work->part[0].numbered = (ps_numbered){0};
-    }
+    const ps_status status =
+            is_near && work->source->wants_codes   ? ps_code_near(work, numbered)
+            : is_near && work->source->call->sorts ? ps_number_near(work, numbered)
+                                                   : number_and_join(work, numbered);
     for (int64_t i = 0; i < work->parts; i++) {
         ps_close_part(&work->part[i]);
     }
@@ -324,7 +301,7 @@ number_by_appearance(ps_key_source *source, ps_numbered *numbered)
  * spread; the table pays where their range is at most four times as many as there are
  * entries. */
 static ps_status
-look_at_range(ps_key_numbering *work, block_room *room)
+look_at_range(ps_key_numbering *work, ps_key_room *room)
 {
     const ps_key_source *const source = work->source;
     const int64_t n = source->call->n;
@@ -358,7 +335,7 @@ look_at_range(ps_key_numbering *work, block_room *room)
  * them takes? Of SAMPLE entries among u keys SAMPLE^2 / 2u pairs are equal. Joining a
  * key takes 20 ns, numbering an entry 5: u has to be below n / 8. */
 static ps_status
-look_at_repeats(ps_key_numbering *work, block_room *room, bool *are_few)
+look_at_repeats(ps_key_numbering *work, ps_key_room *room, bool *are_few)
 {
     ps_key_source *const source = work->source;
     const int64_t n = source->call->n, step = n / SAMPLE;
@@ -384,7 +361,7 @@ choose(ps_key_numbering *work)
 {
     const ps_keys_call *const call = work->source->call;
     const bool has_words = work->source->kind == PS_KEYS_WORDS;
-    block_room *const room = ps_scratch_get((int64_t)sizeof(block_room));
+    ps_key_room *const room = ps_scratch_get((int64_t)sizeof(ps_key_room));
     ps_status status = room != NULL ? PS_SUCCESS : ps_fail(PS_NO_MEMORY);
     bool are_few = false;
     work->way = PS_KEY_WAY_hash;
@@ -408,7 +385,7 @@ choose(ps_key_numbering *work)
         status = look_at_repeats(work, room, &are_few);
         work->parts = are_few ? ps_min(most, PS_MOST_KEY_PARTS) : 1;
     }
-    ps_scratch_put(room, (int64_t)sizeof(block_room));
+    ps_scratch_put(room, (int64_t)sizeof(ps_key_room));
     return status;
 }
 

@@ -48,7 +48,9 @@ get_places(const ps_key_numbering *work, ps_key_part *part, int64_t places)
                    : ps_fail(PS_NO_MEMORY);
 }
 
-/* A table of `places`, a power of two, that has all numbers given so far. */
+/* A table of `places`, a power of two, that has all numbers given so far. One that is
+ * small beside the entries stays nearly empty: then most keys are found at the first
+ * look, and no branch goes wrong. */
 static ps_status
 resize(const ps_key_numbering *work, ps_key_part *part, int64_t places)
 {
@@ -56,7 +58,8 @@ resize(const ps_key_numbering *work, ps_key_part *part, int64_t places)
     ps_free_places(part);
     PS_TRY(get_places(work, part, places));
     table->shift = 64 - __builtin_ctzll((uint64_t)places);
-    table->full = places / 16 * 11;
+    const bool is_small = places < work->source->call->n / 8;
+    table->full = is_small ? places / 4 : places / 16 * 11;
     ps_stretch some = ps_stretch_of(work->run, table->n, 2 * PS_LINE_BYTES);
     while (ps_next_stretch(&some)) {
         if (!ps_kernels()->keys->refill[work->source->is_wide](table, some.first,

@@ -26,6 +26,21 @@ typedef struct {
     ps_key_part part[PS_MOST_KEY_PARTS];
 } ps_key_numbering;
 
+/* Blocks as they are worked on. */
+typedef struct {
+    uint64_t word[PS_KEY_BLOCK];
+    int64_t at[PS_KEY_BLOCK];
+    int64_t id[PS_KEY_BLOCK];
+    char buffer[PS_KEY_BLOCK * 16];
+} ps_key_room;
+
+/* Keys that are near, numbered in their order. The parts are closed by the caller. */
+ps_status ps_number_near(ps_key_numbering *numbering, ps_numbered *numbered);
+
+/* Codes instead of numbers: distances from the least word, of which some may not occur;
+ * numbered->n is their range, and there are no first entries. */
+ps_status ps_code_near(ps_key_numbering *numbering, ps_numbered *numbered);
+
 /* Room for `room` keys in a part whose stretch is known, and an empty table. Memory
  * that is not used is not touched. To be closed either way. */
 ps_status ps_open_part(const ps_key_numbering *work, ps_key_part *part, int64_t room);

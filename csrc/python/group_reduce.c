@@ -124,7 +124,8 @@ take_where(group_work *work)
 
 /* ---- segments ---- */
 
-/* segment_reduce(values, ids, n, mode="drop", **options). */
+/* segment_reduce(values, ids, n, **options), with mode="drop" where ids may be -1,
+ * which takes longer to look at. */
 static PyObject *
 reduce_one(group_work *work, PyObject *values, PyObject *out)
 {
@@ -147,8 +148,10 @@ reduce_one(group_work *work, PyObject *values, PyObject *out)
             args[3 + n++] = given;
         }
     }
-    names[n] = work->state->name[PS_NAME_mode];
-    args[3 + n++] = mode;
+    if (work->options.has_dropped) {
+        names[n] = work->state->name[PS_NAME_mode];
+        args[3 + n++] = mode;
+    }
     PyObject *const keywords = PyTuple_New(n);
     PyObject *result = NULL;
     if (count != NULL && mode != NULL && keywords != NULL) {

@@ -300,6 +300,24 @@ take_by_numpy(PyArrayObject *array, PyArrayObject *first)
     return taken;
 }
 
+/* The same type in native byte order; a new reference. Records are asked first: NumPy
+ * does not notice that memory has run out while it takes them apart. */
+static PyArray_Descr *
+native_of(PyArray_Descr *descr)
+{
+    PyObject *const is_native =
+            PyDataType_HASFIELDS(descr)
+                    ? PyObject_GetAttrString((PyObject *)descr, "isnative")
+                    : Py_NewRef(Py_False);
+    const bool stays = is_native == Py_True;
+    if (is_native == NULL) {
+        return NULL;
+    }
+    Py_DECREF(is_native);
+    return stays ? (PyArray_Descr *)Py_NewRef((PyObject *)descr)
+                 : PyArray_DescrNewByteorder(descr, NPY_NATIVE);
+}
+
 /* Strings are taken from the native copy that their column has, records as they are. */
 PyArrayObject *
 ps_unique_keys(ps_state *state, const ps_key_columns *keys, Py_ssize_t k,
@@ -312,7 +330,7 @@ ps_unique_keys(ps_state *state, const ps_key_columns *keys, Py_ssize_t k,
     }
     const enum ps_dtype dtype = ps_dtype_of(state, own);
     const bool is_raw = dtype == PS_raw;
-    PyArray_Descr *const native = PyArray_DescrNewByteorder(own, NPY_NATIVE);
+    PyArray_Descr *const native = native_of(own);
     if (native == NULL) {
         return NULL;
     }

@@ -155,7 +155,7 @@ deliver(ps_state *state, const ps_key_columns *keys, const ps_key_options *optio
 }
 
 int
-ps_factorize(ps_state *state, ps_key_columns *keys, const ps_key_options *options,
+ps_factorize(ps_state *state, ps_key_columns *keys, ps_key_options *options,
              const char *mask, PyObject *out[4])
 {
     PyArrayObject *const like = keys->key[0];
@@ -179,6 +179,7 @@ ps_factorize(ps_state *state, ps_key_columns *keys, const ps_key_options *option
     const ps_status status = ps_run_op(state, ps_number_keys, &call,
                                        n > INT64_MAX / 16 ? INT64_MAX : 16 * n);
     int result = ps_raise(state, status, "keys");
+    options->has_dropped = call.drops;
     if (result == 0) {
         result = deliver(state, keys, options, &call, out);
     }

@@ -8,6 +8,7 @@
 typedef struct {
     bool sorts, wants_first, wants_counts;
     enum ps_missing missing;
+    bool has_dropped; /* out: some ids may be -1 */
 } ps_key_options;
 
 /* sort= and missing=; NULL: as the options are. 0 or -1. */
@@ -16,7 +17,7 @@ int ps_take_key_options(ps_key_options *options, PyObject *sort, PyObject *missi
 /* Keys are numbered: *ids, in their shape, and (in out[1 ..]) uniques, first and counts
  * as wanted; out[0] is ids. mask [n] or NULL: entries that take part. 0 or -1, and then
  * nothing is in `out`. */
-int ps_factorize(ps_state *state, ps_key_columns *keys, const ps_key_options *options,
+int ps_factorize(ps_state *state, ps_key_columns *keys, ps_key_options *options,
                  const char *mask, PyObject *out[4]);
 
 PyObject *ps_py_factorize(PyObject *module, PyObject *const *args, Py_ssize_t n_args,

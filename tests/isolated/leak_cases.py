@@ -10,6 +10,7 @@ from itertools import chain
 import numpy as np
 
 from tests.isolated.harness import case, run_group
+from tests.isolated.keys_operations import keys, keys_failures
 from tests.isolated.operations import failures, successes
 from tests.isolated.shim import Shim, settle
 from tests.isolated.sparse_operations import sparse, sparse_failures
@@ -104,6 +105,7 @@ GROUPS = {
     "work memory": lambda: repeated(successes(1200)),
     "failures": lambda: repeated(failures()),
     "sparse": lambda: repeated(chain(sparse(40), sparse_failures(40))),
+    "keys": lambda: repeated(chain(keys(40), keys_failures(40))),
 }
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ import numpy as np
 import pyscatter as ps
 from pyscatter import _core
 from tests.isolated.harness import case, run_group
+from tests.isolated.keys_operations import keys
 from tests.isolated.operations import (
     gathers,
     in_place,
@@ -309,6 +310,8 @@ GROUPS = {
     "large masks": masks_with_threads,
     "sparse": lambda: swept(sparse(40)),
     "medium sparse": lambda: swept(sparse(3000)),
+    "keys": lambda: swept(keys(40)),
+    "medium keys": lambda: swept(keys(3000)),
     "products": products_with_threads,
     "gathers": lambda: swept(gathers(150_000)),
     "algorithms": with_algorithms,
