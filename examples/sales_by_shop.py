@@ -1,7 +1,8 @@
 """Sales by shop and month with group_reduce: python examples/sales_by_shop.py
 
-A list of sales as a till writes it: the name of the shop, the day, the amount. Some have
-no shop. What is asked for: a line for each shop and month, and the best sale of each.
+A list of sales as a till writes it: the name of the shop, the day, the amount. Some
+have no shop. What is asked for: a line for each shop and month, and the best sale of
+each.
 """
 
 import numpy as np
