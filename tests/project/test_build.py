@@ -143,7 +143,6 @@ FAMILIES = {
     "bins": "bins_find bins_fit bins_index bins_join bins_number bins_count bins_weigh",
     "histogram": "histogram_measure",
     "accumulate": "accumulate",
-    "machinery": "cast copy swap",
 }
 OF_STEM = {stem: name for name, stems in FAMILIES.items() for stem in stems.split()}
 
