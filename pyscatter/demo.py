@@ -7,8 +7,8 @@ places and weights under a mask, the lookup of rows of an embedding table and th
 of its rows by gradients, products with the matrix of tokens by files and with that of
 which token follows which, and a training step on the latter; tokens are numbered by
 their text, and lines grouped by file and indentation. Each step is done in NumPy and by
-pyscatter, the answers are compared, and a table shows both times. Reading, splitting and
-the numbering that the other steps use is plain Python and no part of any time there.
+pyscatter, the answers are compared, and a table shows both times. Reading, splitting
+and the numbering that the other steps use is plain Python and no part of any time.
 """
 
 import argparse
