@@ -5,6 +5,7 @@
 #   make bench    README's table      make gate        speed against the installed NumPy
 #   make asan     tests under ASan and UBSan           make tsan   those of threads
 #   make test-pythons  the quick tests on the newest Python here, and on NumPy 2.0
+#   make test-peers    others' own tests, answered by pyscatter (test_peer_*.py)
 #   make coverage, make format, make lint, make clean
 #
 # Tests of threads, signals and forks run alone, the others in a process for each core,
@@ -20,7 +21,7 @@ PYTEST := $(BIN)/python -m pytest
 SPREAD := -n $(JOBS) --dist loadfile
 FORMATTED := $(wildcard csrc/base/*.[ch] csrc/kernels/*.[ch] csrc/ops/*.[ch] csrc/python/*.[ch])
 
-.PHONY: all demo test test-quick test-pythons bench gate asan tsan coverage format lint clean
+.PHONY: all demo test test-quick test-pythons test-peers bench gate asan tsan coverage format lint clean
 all: $(BUILT)
 
 $(STAMP): pyproject.toml
@@ -46,6 +47,17 @@ test-quick: $(BUILT)
 
 test-pythons: $(BUILT)
 	bash tests/isolated/pythons.sh
+
+# Some of the others are large: an environment of their own keeps the plain one small.
+PEERS := build/peers
+$(PEERS)/installed: pyproject.toml
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(PEERS)/bin/python -m pip install --quiet numpy --group test --group peers
+	touch $@
+
+test-peers: $(BUILT) $(PEERS)/installed
+	$(PEERS)/bin/python -m pytest $(wildcard tests/*/test_peer_*.py)
 
 bench: $(BUILT)
 	$(BIN)/python -m benchmarks.report
