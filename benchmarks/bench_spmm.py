@@ -51,14 +51,17 @@ def by_numpy(A, row, X, meet=np.add, start=0):
 
 
 def product(size, n, width, format):
-    """A matrix times `width` columns."""
+    """A matrix times `width` columns; a container of it keeps its entries by rows."""
     A, row = graph(size, n)
     A = A if format == "csr" else turned(A)
     X = rng().random((size, width) if width > 1 else size, np.float32)
     out = np.empty_like(X)
+    form = {"csr": ps.CSR, "csc": ps.CSC}[format]
+    container = form((A.data, A.indices, A.indptr), A.shape)
     ways = {
         "np.add.at": Way(partial(by_numpy, A, row, X)),
         "pyscatter, fresh": Way(partial(ps.spmm, A, X)),
+        "pyscatter, container": Way(partial(ps.spmm, container, X)),
         OURS: Way(partial(ps.spmm, A, X, out=out)),
     }
     return Problem(f"spmm {format}", X, (A.indptr, A.indices), A.data, ways)
