@@ -55,8 +55,9 @@ TEXT = """
 
     *Cost*: no array is copied. Index arrays of int32 and int64 are used as they are,
     those of other integer types converted once. A list is the array that NumPy makes of
-    it, of int64; arrays of int32 take half the memory. The structure is read once to be
-    checked: 1 us for ten entries, 0.2 ns an entry beyond.
+    it, of int64; arrays of int32 take half the memory. A matrix that is multiplied
+    again by its columns keeps an order by rows, see spmm. The structure is read once
+    to be checked: 1 us for ten entries, 0.2 ns an entry beyond.
 
     See Also
     --------
