@@ -294,6 +294,8 @@ DERIVATIVES = (
 CHANGES = (
     option("change_stats", "", partial(ps.change_stats, V, V)),
     option("change_stats", "per_row", partial(ps.change_stats, V, V, per_row=True)),
+    option("ChangeTracker", "update", partial(ps.ChangeTracker().update, V)),
+    option("TrackerSet", "update", partial(ps.TrackerSet().update, {"v": V})),
     option("ChangeStats", "merge", partial(ps.ChangeStats.merge, [CHANGE, CHANGE])),
 )
 ROWS = (

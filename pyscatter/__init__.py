@@ -57,6 +57,8 @@ from pyscatter.threads import (
     set_num_threads,
     show_config,
 )
+from pyscatter.tracker import ChangeTracker
+from pyscatter.tracker_set import TrackerSet
 from pyscatter.where import apply_where, gather_where, scatter_where, where
 
 __version__ = "0.1.0"
@@ -68,12 +70,14 @@ __all__ = [
     "CSC",
     "CSR",
     "ChangeStats",
+    "ChangeTracker",
     "Delta",
     "Histogram",
     "GradientAccumulator",
     "Plan",
     "RowSparse",
     "Tape",
+    "TrackerSet",
     "add_at",
     "apply_where",
     "argwhere",

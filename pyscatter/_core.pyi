@@ -94,6 +94,7 @@ def change_stats(
     axis: SupportsIndex = 0,
     atol: float = 0,
     rtol: float = 0,
+    hist: str | int | ArrayLike | None = None,
     per_row: bool = False,
     per_feature: bool = False,
     finite_only: bool = False,

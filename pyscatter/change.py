@@ -12,10 +12,11 @@ import numpy as np
 from pyscatter import _core
 from pyscatter._core import change_stats
 from pyscatter._docs import document
+from pyscatter.histogram import histogram
 
 _COUNTS, _REALS = (names.split() for names in _core.change_fields())
-_FIELDS = (*_COUNTS, *_REALS, "size", "has_old", "is_complex")
-_LAYOUT = struct.Struct(f"={len(_COUNTS)}q{len(_REALS)}d3q")
+_FIELDS = (*_COUNTS, *_REALS, "size", "n_compared", "has_old", "is_complex")
+_LAYOUT = struct.Struct(f"={len(_COUNTS)}q{len(_REALS)}d4q")
 _NO_CONTEXT = {}
 
 _ROWS = ("row_abs_sum", "row_max_abs", "row_changed")
@@ -94,9 +95,9 @@ def _count(name):
 
 
 _DIFFERENCE = {
-    "n_compared": lambda n: n["size"] if n["has_old"] else 0,
+    "n_compared": _count("n_compared"),
     "n_changed": _count("n_changed"),
-    "frac_changed": lambda n: n["n_changed"] / n["size"] if n["size"] else 0.0,
+    "frac_changed": lambda n: n["n_changed"] / (n["n_compared"] or 1),
     "n_changed_value": _count("n_changed_value"),
     "n_over_tol": _count("n_over_tol"),
     "mean": _mean("sum", "n"),
@@ -296,11 +297,6 @@ class ChangeStats:
             return int(_core.count_nonzero(features[6]))
         raise AttributeError(f"{name} was not asked for; pass {_ASKED[name]}")
 
-    def __setattr__(self, name, value):
-        if name not in self.__slots__:
-            raise AttributeError(f"ChangeStats is read-only, so is {name!r}")
-        object.__setattr__(self, name, value)
-
     def __dir__(self):
         names = {*_NUMBERS, *_ASKED, *_CONTEXT, "first_nonfinite"} - set(_PRIVATE)
         return sorted({*names, *object.__dir__(self)})
@@ -368,6 +364,18 @@ class ChangeStats:
         raw = _core.change_join(tuple(r._raw for r in records))
         return ChangeStats(raw, _merge_arrays(records), _merge_context(records))
 
+    def unbound(self):
+        """Return the bytes of the numbers, and what JSON can hold of the rest."""
+        kept = ("step", "name", "mode", "first", "n_added", "n_removed", "ema")
+        return self._raw, {k: self._context[k] for k in kept if k in self._context}
+
+    @staticmethod
+    def bound(raw, context):
+        """Return the record of these, without arrays; ValueError for other bytes."""
+        if len(raw) != _LAYOUT.size:
+            raise ValueError(f"a record has {_LAYOUT.size} bytes, got {len(raw)}")
+        return ChangeStats(raw, None, context)
+
     def __reduce__(self):
         return ChangeStats._revive, (self._read(), self._arrays, dict(self._context))
 
@@ -387,7 +395,7 @@ class ChangeStats:
             first = "first=True, " if self.first else ""
             return f"{head}{first}{n['size']} elements, {level}{tail})"
         return (
-            f"{head}{n['n_changed']} of {n['size']} changed "
+            f"{head}{n['n_changed']} of {n['n_compared']} changed "
             f"({100 * self.frac_changed:.3g} %), mean={self.mean:.4g}, "
             f"rms={self.rms:.4g}, max_abs={self.max_abs:.4g} at {self.argmax_abs}"
             f"{tail})"
@@ -399,28 +407,18 @@ class ChangeStats:
             for name, value in self.as_dict().items()
         )
         hist = self._context.get("hist")
-        return f"<table>{rows}</table>{'' if hist is None else bars(hist)}"
+        return f"<table>{rows}</table>{'' if hist is None else hist._repr_html_()}"
+
+
+def histogram_of(x, bins, is_bfloat16=False):
+    """Return the histogram of an array, whose uint16 may be bfloat16."""
+    if is_bfloat16:
+        x = (x.astype(np.uint32) << 16).view(np.float32)
+    return histogram(x, bins)
 
 
 def _short(value):
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def bars(hist, width=240, height=48):
-    """Draw a histogram as a small SVG: a bar for each bucket, in order."""
-    counts = np.asarray(hist.counts, np.float64)
-    filled = np.flatnonzero(counts > 0)
-    if filled.size == 0:
-        return ""
-    counts = counts[filled[0] : filled[-1] + 1]
-    step = width / counts.size
-    drawn = "".join(
-        f"<rect x='{i * step:.2f}' y='{height * (1 - share):.2f}' "
-        f"width='{step:.2f}' height='{height * share:.2f}'/>"
-        for i, share in enumerate(counts / counts.max())
-        if share > 0
-    )
-    return f"<svg width='{width}' height='{height}' fill='steelblue'>{drawn}</svg>"
 
 
 def _merge_arrays(records):
@@ -486,8 +484,8 @@ def _merge_context(records):
 
 document(
     change_stats,
-    "(old, new, *, axis=0, atol=0, rtol=0, per_row=False, per_feature=False, "
-    "finite_only=False, view=None, copy_new_to=None)",
+    "(old, new, *, axis=0, atol=0, rtol=0, hist=None, per_row=False, "
+    "per_feature=False, finite_only=False, view=None, copy_new_to=None)",
     """
     Measure how `new` differs from `old`, element by element, in one pass.
 
@@ -502,6 +500,8 @@ document(
     atol : float, optional
     rtol : float, optional
         ``|new - old| > atol + rtol * |old|`` counts in ``n_over_tol``.
+    hist : None, str, int or array_like, optional
+        Also make a histogram of `new`: the `bins` of `histogram`.
     per_row : bool, optional
     per_feature : bool, optional
         Whether sums and maxima of each row, and moments of each place in a row over all

@@ -9,6 +9,10 @@ which token follows which, and a training step on the latter; tokens are numbere
 their text, and lines grouped by file and indentation. Each step is done in NumPy and by
 pyscatter, the answers are compared, and a table shows both times. Reading, splitting
 and the numbering that the other steps use is plain Python and no part of any time.
+which token follows which, and the change of frequencies from one part of the stream to
+the next. Each step is done in NumPy and by pyscatter, the answers are
+compared, and a table shows both times. Reading, splitting and numbering is plain Python
+and no part of any time there.
 """
 
 import argparse
@@ -27,6 +31,7 @@ import numpy as np
 
 import pyscatter as ps
 from pyscatter._demo_keys import indented, numbered
+from pyscatter._demo_change import moved, report
 from pyscatter._demo_products import described, find_far_rank, ranked
 from pyscatter._demo_training import trained
 from pyscatter.bench import HEAD, OURS, Row, Way, compare, describe, line, measure
@@ -419,6 +424,9 @@ def numbering(corpus):
 def indentation(corpus):
     """The longest line of each file and indentation: groups by two keys."""
     return Step("longest by file and indentation", indented(corpus))
+def movement(corpus):
+    """How token frequencies change from one part of the stream to the next."""
+    return Step("frequencies from part to part", moved(corpus))
 
 
 # ---------------------------------------------------------------- answers
@@ -505,6 +513,7 @@ def run_steps(corpus):
         answer(training(corpus)),
         answer(numbering(corpus)),
         answer(indentation(corpus)),
+        answer(movement(corpus)),
     ]
 
 
@@ -567,6 +576,7 @@ def main(argv=None):
     for row, fault in outcomes:
         print(line(row) + (f"  WRONG: {fault}" if fault else ""))
     right = sum(fault is None for _, fault in outcomes)
+    print(f"\n{report(corpus)}")
     print(f"\n{right} of {len(outcomes)} answers equal NumPy's bit for bit")
     print(f"{time.perf_counter() - start:.1f} s in all")
     if args.plot:

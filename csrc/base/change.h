@@ -67,7 +67,7 @@ typedef struct {
 typedef struct {
     int64_t *n;
     double *pivot, *sum, *squares;
-} ps_moments;
+} ps_change_moments;
 
 typedef struct ps_change_kernels {
     /* change.tmpl.h, change_exact.tmpl.h: by what is measured */
@@ -86,8 +86,8 @@ typedef struct ps_change_kernels {
                       double *diff, ps_change *change);
     void (*widen_u64)(const ps_change_block *block, double *old, double *now,
                       double *diff, ps_change *change);
-    void (*moments)(const ps_moments *to, int64_t at, int64_t step, const double *from,
-                    const uint8_t *counts, int64_t n);
+    void (*moments)(const ps_change_moments *to, int64_t at, int64_t step,
+                    const double *from, const uint8_t *counts, int64_t n);
     void (*totals)(double *sum, double *max, int64_t at, int64_t step,
                    const double *from, const uint8_t *counts, int64_t n);
     void (*tally)(int64_t *count, int64_t at, int64_t step, const uint8_t *flag,

@@ -106,8 +106,8 @@ add_moments(int64_t *restrict n_of, double *restrict pivot, double *restrict sum
 /* Steps and missing flags are constants of each loop, so that those side by side are
  * vector code. */
 static void
-change_moments(const ps_moments *to, int64_t at, int64_t step, const double *from,
-               const uint8_t *counts, int64_t n)
+change_moments(const ps_change_moments *to, int64_t at, int64_t step,
+               const double *from, const uint8_t *counts, int64_t n)
 {
     int64_t *const n_of = to->n + at;
     double *const pivot = to->pivot + at, *const sum = to->sum + at;

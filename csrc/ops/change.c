@@ -35,7 +35,8 @@ enum {
      * nothing beside it. */
     PART_BLOCKS = 64,
     PART = PART_BLOCKS * PS_CHANGE_BLOCK,
-    ITEM = 16, /* bytes of the largest */
+    ITEM = 16,        /* bytes of the largest */
+    SMALL_ROOM = 256, /* bytes: what ten elements need of any type */
     N_WIDE = 3,
     N_SPREAD = 5,
     N_FLAGS = 3
@@ -54,6 +55,7 @@ typedef struct {
     ps_change *change;  /* of each part */
     int64_t *words;     /* rows and features of each part */
     int64_t nbytes;     /* of both */
+    ps_change own;      /* that of a single part without words */
 } ready_change;
 
 typedef struct {
@@ -70,6 +72,7 @@ typedef struct {
     double *wide[N_WIDE];
     ps_change_spread spread;
     uint8_t *changed;
+    _Alignas(64) char small[SMALL_ROOM];
 } change_room;
 
 /* Whatever has a subtraction, and no more than 64 bits a part. */
@@ -306,7 +309,8 @@ open_room(const ready_change *ready, change_room *room)
 {
     room->capacity = ps_min(ready->n, PS_CHANGE_BLOCK);
     room->nbytes = bytes_of_room(ready, room->capacity);
-    room->block = ps_scratch_get(room->nbytes);
+    room->block =
+            room->nbytes <= SMALL_ROOM ? room->small : ps_scratch_get(room->nbytes);
     if (room->block != NULL) {
         lay_room(ready, room);
     }
@@ -337,7 +341,9 @@ run_part(const ready_change *ready, int64_t part, ps_run *run)
         }
     }
     ready->change[part] = total;
-    ps_scratch_put(room.block, room.nbytes);
+    if (room.block != room.small) {
+        ps_scratch_put(room.block, room.nbytes);
+    }
 }
 
 /* The call that a part belongs to is the last that begins at it or before; calls
@@ -433,6 +439,10 @@ static bool
 find_nbytes(ready_change *ready)
 {
     int64_t words;
+    ready->nbytes = 0;
+    if (ready->parts <= 1 && ready->lines.items == 0) {
+        return true;
+    }
     return ps_multiply(ready->lines.items, ready->parts, &words) &&
            ps_multiply(words, 8, &words) &&
            !__builtin_add_overflow(words, ready->parts * (int64_t)sizeof(ps_change),
@@ -443,7 +453,7 @@ find_nbytes(ready_change *ready)
 static ps_status
 lay_parts(ready_change *ready, char *at, ps_run *run)
 {
-    ready->change = (ps_change *)(void *)at;
+    ready->change = ready->nbytes > 0 ? (ps_change *)(void *)at : &ready->own;
     if (ready->lines.items == 0) {
         return PS_SUCCESS;
     }
@@ -470,9 +480,10 @@ finish(ready_change *ready)
 static ps_status
 run_parts(change_work *work, int64_t nbytes)
 {
-    char *const block = ps_scratch_get(nbytes);
+    char *const block = nbytes > 0 ? ps_scratch_get(nbytes) : NULL;
     char *at = block;
-    ps_status status = block != NULL ? PS_SUCCESS : ps_fail(PS_NO_MEMORY);
+    ps_status status =
+            block != NULL || nbytes == 0 ? PS_SUCCESS : ps_fail(PS_NO_MEMORY);
     for (int64_t i = 0; i < work->n_ready && status.code == PS_OK; i++) {
         status = lay_parts(&work->ready[i], at, work->run);
         at += work->ready[i].nbytes;
@@ -491,7 +502,7 @@ run_parts(change_work *work, int64_t nbytes)
 static ps_status
 run_ready(const ps_changes *changes, change_work *work)
 {
-    int64_t nbytes = 1;
+    int64_t nbytes = 0;
     for (int64_t i = 0; i < changes->n; i++) {
         ready_change *const ready = &work->ready[i];
         PS_TRY(make_ready(&changes->call[i], ready));

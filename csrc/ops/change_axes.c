@@ -32,7 +32,7 @@ typedef struct {
     int64_t *row_changed;
     double *max;
     int64_t *n_changed, *n_alive;
-    ps_moments diff, now, diff_imag, now_imag;
+    ps_change_moments diff, now, diff_imag, now_imag;
 } line_words;
 
 /* Words are counts or float64, both of eight bytes, in one block of memory. */
@@ -44,11 +44,11 @@ reals(int64_t *words)
 
 /* Four arrays of n words, one after the other: numbers, pivots, sums and squares of the
  * distances. */
-static ps_moments
+static ps_change_moments
 moments_at(int64_t *words, int64_t n)
 {
-    return (ps_moments){words, reals(words + n), reals(words + 2 * n),
-                        reals(words + 3 * n)};
+    return (ps_change_moments){words, reals(words + n), reals(words + 2 * n),
+                               reals(words + 3 * n)};
 }
 
 /* Arrays by rows come first, then those by features, each as long as there are rows or
@@ -209,7 +209,7 @@ typedef struct {
 
 /* Feature j of one part. Rounding may leave less than nothing of a sum of squares. */
 static moment
-moment_at(const ps_moments *from, int64_t j)
+moment_at(const ps_change_moments *from, int64_t j)
 {
     const double n = (double)from->n[j];
     if (from->n[j] == 0) {
@@ -235,9 +235,9 @@ join_moments(moment a, moment b)
 /* Feature j of all parts, from words that lie `items` apart; joined in order, which
  * makes the result that of sizes alone. */
 static moment
-moment_of_parts(const ps_moments *from, int64_t j, int64_t items, int64_t parts)
+moment_of_parts(const ps_change_moments *from, int64_t j, int64_t items, int64_t parts)
 {
-    ps_moments at = *from;
+    ps_change_moments at = *from;
     moment total = {0, 0, 0};
     for (int64_t part = 0; part < parts; part++) {
         total = join_moments(total, moment_at(&at, j));
@@ -301,8 +301,8 @@ finish_rows(const ps_change_lines *lines, const line_words *at, int64_t parts,
 
 /* Mean and squared distances of the numbers at feature j; `imag` of complex ones. */
 static moment
-finish_moments(const ps_change_lines *lines, const ps_moments *real,
-               const ps_moments *imag, int64_t j, int64_t parts, double *mean,
+finish_moments(const ps_change_lines *lines, const ps_change_moments *real,
+               const ps_change_moments *imag, int64_t j, int64_t parts, double *mean,
                double *m2)
 {
     moment re = moment_of_parts(real, j, lines->items, parts);

@@ -36,7 +36,7 @@
     X(bins) X(range) X(density) X(coords) X(outside)
 /* Those of the change family. */
 #define PS_FOR_EACH_CHANGE_NAME(X)                                               \
-    X(atol) X(rtol) X(per_row) X(per_feature) X(finite_only) X(view) X(copy_new_to)
+    X(atol) X(rtol) X(per_row) X(per_feature) X(finite_only) X(view) X(copy_new_to) X(hist)
 /* The operands of products. */
 #define PS_FOR_EACH_OPERAND(ONE) ONE(A) ONE(X) ONE(Y)
 
@@ -60,7 +60,8 @@
     X(divided, "pyscatter._objects")           \
     X(squared, "pyscatter._objects")           \
     X(product_types, "pyscatter._products")    \
-    X(ChangeStats, "pyscatter.change")
+    X(ChangeStats, "pyscatter.change")         \
+    X(histogram_of, "pyscatter.change")        \
     X(Histogram, "pyscatter.histogram")        \
     X(Binned, "pyscatter.bins")
 

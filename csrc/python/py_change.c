@@ -6,13 +6,13 @@
  */
 #include "python/py_change.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/sizes.h"
 #include "ops/change.h"
 #include "python/args.h"
 #include "python/arrays.h"
+#include "python/change_answers.h"
 #include "python/copies.h"
 
 enum {
@@ -26,27 +26,21 @@ enum {
     SLOT_FINITE_ONLY,
     SLOT_VIEW,
     SLOT_COPY,
-    N_SLOTS
-};
-enum {
+    N_SLOTS,
+    SLOT_HIST = N_SLOTS, /* of change_stats alone */
+    N_ARGUMENTS,
     N_ROW_ARRAYS = 3,
     N_FEATURE_ARRAYS = 9
 };
 
 static const ps_signature signature = {
         "change_stats",
-        N_SLOTS,
+        N_ARGUMENTS,
         2,
         2,
         {PS_NAME_old, PS_NAME_new, PS_NAME_axis, PS_NAME_atol, PS_NAME_rtol,
          PS_NAME_per_row, PS_NAME_per_feature, PS_NAME_finite_only, PS_NAME_view,
-         PS_NAME_copy_new_to}};
-
-/* An answer as it leaves. */
-typedef struct {
-    ps_change change;
-    int64_t size, has_old, is_complex;
-} raw_change;
+         PS_NAME_copy_new_to, PS_NAME_hist}};
 
 /* One call on its way: what has to be released at its end. */
 typedef struct {
@@ -59,15 +53,25 @@ typedef struct {
     double atol, rtol;
 } change_item;
 
+/* Axes are left as they are: tiny calls would take as long to clear them as to measure.
+ */
+static void
+begin_item(change_item *item, bool is_private)
+{
+    item->old = item->now = item->copy = NULL;
+    item->arrays = NULL;
+    item->axis = 0;
+    item->per_row = item->per_feature = item->finite_only = item->is_bfloat16 = false;
+    item->is_private = is_private;
+    item->atol = item->rtol = 0;
+}
+
 /* ---- options ---- */
 
 static int
 read_tolerance(PyObject *object, const char *name, double *result)
 {
-    if (object == NULL) {
-        return 0;
-    }
-    *result = PyFloat_AsDouble(object);
+    *result = object != NULL ? PyFloat_AsDouble(object) : 0;
     if (*result == -1 && PyErr_Occurred()) {
         return -1;
     }
@@ -177,20 +181,18 @@ take_arrays(ps_state *state, change_item *item, PyObject *const *slot, bool need
     if (item->now == NULL) {
         return -1;
     }
-    if (copy != NULL && copy != Py_None) {
-        if (ps_require_array(state, copy, "copy_new_to") < 0) {
-            return -1;
-        }
-        item->copy = (PyArrayObject *)Py_NewRef(copy);
+    const bool copies = copy != NULL && copy != Py_None;
+    if (copies && ps_require_array(state, copy, "copy_new_to") < 0) {
+        return -1;
     }
+    item->copy = copies ? (PyArrayObject *)Py_NewRef(copy) : NULL;
     if (PyArray_NBYTES(item->now) <= PS_UNDISTURBED_BYTES) {
         return 0;
     }
-    return (item->old != NULL && ps_hold_view(&item->old) < 0) ||
-                           ps_hold_view(&item->now) < 0 ||
-                           (item->copy != NULL && ps_hold_view(&item->copy) < 0)
-                   ? -1
-                   : 0;
+    const bool is_held = ps_hold_view(&item->old) == 0 &&
+                         ps_hold_view(&item->now) == 0 &&
+                         ps_hold_view(&item->copy) == 0;
+    return is_held ? 0 : -1;
 }
 
 /* Do two arrays of one shape have every element at the same place? */
@@ -237,9 +239,7 @@ check_copy(ps_state *state, change_item *item)
         Py_CLEAR(item->copy);
         return 0;
     }
-    return part_from_copy(item, &item->old) < 0 || part_from_copy(item, &item->now) < 0
-                   ? -1
-                   : 0;
+    return part_from_copy(item, &item->old) < 0 ? -1 : part_from_copy(item, &item->now);
 }
 
 static int
@@ -250,25 +250,20 @@ check_arrays(ps_state *state, change_item *item)
         (item->old != NULL && check_like(state, item, item->old, "old") < 0)) {
         return -1;
     }
-    if (ndim > 0 || item->per_row || item->per_feature) {
-        item->axis = ps_check_axis(state, item->axis, ndim);
-        if (item->axis < 0) {
-            return -1;
-        }
-    }
-    return check_copy(state, item);
+    const bool has_axis = ndim > 0 || item->per_row || item->per_feature;
+    item->axis = has_axis ? ps_check_axis(state, item->axis, ndim) : 0;
+    return item->axis < 0 ? -1 : check_copy(state, item);
 }
 
 /* ---- what is told of rows and features ---- */
 
+/* A tuple of arrays of one shape. */
 static PyObject *
-new_rows(const change_item *item)
+new_arrays(int ndim, npy_intp *shape, const int *types, int n)
 {
-    static const int types[N_ROW_ARRAYS] = {NPY_DOUBLE, NPY_DOUBLE, NPY_BOOL};
-    npy_intp rows = PyArray_DIM(item->now, item->axis);
-    PyObject *const tuple = PyTuple_New(N_ROW_ARRAYS);
-    for (int i = 0; tuple != NULL && i < N_ROW_ARRAYS; i++) {
-        PyObject *const array = PyArray_SimpleNew(1, &rows, types[i]);
+    PyObject *const tuple = PyTuple_New(n);
+    for (int i = 0; tuple != NULL && i < n; i++) {
+        PyObject *const array = PyArray_SimpleNew(ndim, shape, types[i]);
         if (array == NULL) {
             Py_DECREF(tuple);
             return NULL;
@@ -276,6 +271,14 @@ new_rows(const change_item *item)
         PyTuple_SET_ITEM(tuple, i, array);
     }
     return tuple;
+}
+
+static PyObject *
+new_rows(const change_item *item)
+{
+    static const int types[N_ROW_ARRAYS] = {NPY_DOUBLE, NPY_DOUBLE, NPY_BOOL};
+    npy_intp rows = PyArray_DIM(item->now, item->axis);
+    return new_arrays(1, &rows, types, N_ROW_ARRAYS);
 }
 
 static PyObject *
@@ -293,16 +296,7 @@ new_features(const change_item *item)
             shape[ndim++] = PyArray_DIM(item->now, axis);
         }
     }
-    PyObject *const tuple = PyTuple_New(N_FEATURE_ARRAYS);
-    for (int i = 0; tuple != NULL && i < N_FEATURE_ARRAYS; i++) {
-        PyObject *const array = PyArray_SimpleNew(ndim, shape, types[i]);
-        if (array == NULL) {
-            Py_DECREF(tuple);
-            return NULL;
-        }
-        PyTuple_SET_ITEM(tuple, i, array);
-    }
-    return tuple;
+    return new_arrays(ndim, shape, types, N_FEATURE_ARRAYS);
 }
 
 /* (rows, features), each a tuple of arrays or None; None for neither. */
@@ -313,9 +307,9 @@ open_arrays(change_item *item)
         item->arrays = Py_NewRef(Py_None);
         return 0;
     }
-    PyObject *const rows = item->per_row ? new_rows(item) : Py_NewRef(Py_None);
-    PyObject *const features =
-            item->per_feature ? new_features(item) : Py_NewRef(Py_None);
+    PyObject *const none = Py_None;
+    PyObject *const rows = item->per_row ? new_rows(item) : Py_NewRef(none);
+    PyObject *const features = item->per_feature ? new_features(item) : Py_NewRef(none);
     if (rows != NULL && features != NULL) {
         item->arrays = PyTuple_Pack(2, rows, features);
     }
@@ -395,23 +389,24 @@ view_item(ps_state *state, const change_item *item, PyArrayObject *array, ps_axe
     return 0;
 }
 
-/* Are the arrays for rows and features of the size that `new` has now? */
+/* The number of items in what is told of rows (group 0) or features (1). */
+static int64_t
+told_of(const change_item *item, int group)
+{
+    PyObject *const arrays = PyTuple_GET_ITEM(item->arrays, group);
+    return PyArray_SIZE((PyArrayObject *)PyTuple_GET_ITEM(arrays, 0));
+}
+
+/* Are these as many as `new` has now? */
 static bool
 has_room(const change_item *item)
 {
     int64_t rows = 1, features = 1;
     for (int axis = 0; axis < PyArray_NDIM(item->now); axis++) {
-        int64_t *const size = axis == item->axis ? &rows : &features;
-        *size *= PyArray_DIM(item->now, axis);
+        *(axis == item->axis ? &rows : &features) *= PyArray_DIM(item->now, axis);
     }
-    PyObject *const row_arrays =
-            item->per_row ? PyTuple_GET_ITEM(item->arrays, 0) : NULL;
-    PyObject *const feature_arrays =
-            item->per_feature ? PyTuple_GET_ITEM(item->arrays, 1) : NULL;
-    return (row_arrays == NULL ||
-            PyArray_SIZE((PyArrayObject *)PyTuple_GET_ITEM(row_arrays, 0)) == rows) &&
-           (feature_arrays == NULL || PyArray_SIZE((PyArrayObject *)PyTuple_GET_ITEM(
-                                              feature_arrays, 0)) == features);
+    return (!item->per_row || told_of(item, 0) == rows) &&
+           (!item->per_feature || told_of(item, 1) == features);
 }
 
 /* All pointers are taken here, after the last Python code and before the op. */
@@ -423,7 +418,7 @@ open_call(ps_state *state, change_item *item, ps_change_call *call)
                              .rtol = item->rtol,
                              .finite_only = item->finite_only,
                              .is_private = item->is_private};
-    if (!has_room(item) && (item->per_row || item->per_feature)) {
+    if (!has_room(item)) {
         return ps_raise_changed("new");
     }
     if (view_item(state, item, item->now, &item->now_axes, &call->now) < 0 ||
@@ -441,8 +436,10 @@ open_call(ps_state *state, change_item *item, ps_change_call *call)
 static PyObject *
 answer_of(const change_item *item, const ps_change_call *call)
 {
-    const raw_change raw = {call->change, PyArray_SIZE(item->now), item->old != NULL,
-                            ps_dtype_kind[item->dtype] == PS_KIND_COMPLEX};
+    const int64_t size = PyArray_SIZE(item->now);
+    const bool has_old = item->old != NULL;
+    const ps_raw_change raw = {call->change, size, has_old ? size : 0, has_old,
+                               ps_dtype_kind[item->dtype] == PS_KIND_COMPLEX};
     PyObject *const bytes =
             PyBytes_FromStringAndSize((const char *)&raw, (Py_ssize_t)sizeof(raw));
     PyObject *const answer =
@@ -466,28 +463,59 @@ run_items(ps_state *state, change_item *items, ps_change_call *calls, Py_ssize_t
     return ps_raise(state, ps_run_op(state, ps_change_arrays, &changes, nbytes), "new");
 }
 
+/* The histogram that is asked for, or None; before anything is written, since it may be
+ * refused. A new reference, or NULL. */
+static PyObject *
+take_histogram(ps_state *state, const change_item *item, PyObject *const *slot)
+{
+    PyObject *const hist = slot[SLOT_HIST];
+    if (hist == NULL || hist == Py_None) {
+        return Py_NewRef(Py_None);
+    }
+    PyObject *const helper = ps_get_helper(state, PS_HELPER_histogram_of);
+    return helper == NULL ? NULL
+                          : PyObject_CallFunction(helper, "OOi", (PyObject *)item->now,
+                                                  hist, (int)item->is_bfloat16);
+}
+
+/* A record of one call. */
+static PyObject *
+record_of(ps_state *state, change_item *item, PyObject *const *slot)
+{
+    ps_change_call call;
+    PyObject *const hist = take_histogram(state, item, slot);
+    PyObject *answer = NULL, *result = NULL;
+    if (hist != NULL && run_items(state, item, &call, 1) == 0) {
+        answer = answer_of(item, &call);
+    }
+    PyObject *const type =
+            answer != NULL ? ps_get_helper(state, PS_HELPER_ChangeStats) : NULL;
+    if (type != NULL && hist == Py_None) {
+        result = PyObject_Call(type, answer, NULL);
+    }
+    else if (type != NULL) {
+        result = PyObject_CallFunction(type, "OO{sO}", PyTuple_GET_ITEM(answer, 0),
+                                       PyTuple_GET_ITEM(answer, 1), "hist", hist);
+    }
+    Py_XDECREF(answer);
+    Py_XDECREF(hist);
+    return result;
+}
+
 PyObject *
 ps_py_change_stats(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
                    PyObject *keywords)
 {
     ps_state *const state = ps_get_state(module);
-    PyObject *slot[PS_NUM_NAMES], *answer = NULL, *result = NULL;
+    PyObject *slot[PS_NUM_NAMES], *result = NULL;
     change_item item;
-    ps_change_call call;
     if (ps_parse(state, &signature, args, n_args, keywords, slot) < 0) {
         return NULL;
     }
-    memset(&item, 0, sizeof(item));
-    if (open_item(state, &item, slot, true) == 0 &&
-        run_items(state, &item, &call, 1) == 0) {
-        answer = answer_of(&item, &call);
+    begin_item(&item, false);
+    if (open_item(state, &item, slot, true) == 0) {
+        result = record_of(state, &item, slot);
     }
-    PyObject *const record =
-            answer != NULL ? ps_get_helper(state, PS_HELPER_ChangeStats) : NULL;
-    if (record != NULL) {
-        result = PyObject_Call(record, answer, NULL);
-    }
-    Py_XDECREF(answer);
     close_item(&item);
     return result;
 }
@@ -502,7 +530,6 @@ open_items(ps_state *state, change_item *items, PyObject *list)
             PyErr_Format(PyExc_TypeError, "an item must be a tuple of %d", N_SLOTS);
             return -1;
         }
-        items[i].is_private = true;
         if (open_item(state, &items[i], ((PyTupleObject *)arguments)->ob_item, false) <
             0) {
             return -1;
@@ -526,6 +553,23 @@ answers_of(const change_item *items, const ps_change_call *calls, Py_ssize_t n)
     return list;
 }
 
+static PyObject *
+run_list(ps_state *state, PyObject *list, change_item *items, ps_change_call *calls)
+{
+    const Py_ssize_t n = PyTuple_GET_SIZE(list);
+    PyObject *result = NULL;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        begin_item(&items[i], true);
+    }
+    if (open_items(state, items, list) == 0 && run_items(state, items, calls, n) == 0) {
+        result = answers_of(items, calls, n);
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        close_item(&items[i]);
+    }
+    return result;
+}
+
 PyObject *
 ps_py_change_update(PyObject *module, PyObject *list)
 {
@@ -535,60 +579,17 @@ ps_py_change_update(PyObject *module, PyObject *list)
         return NULL;
     }
     const Py_ssize_t n = PyTuple_GET_SIZE(list);
-    change_item *const items = PyMem_Calloc((size_t)n + 1, sizeof(change_item));
-    ps_change_call *const calls = PyMem_Calloc((size_t)n + 1, sizeof(ps_change_call));
-    PyObject *result = NULL;
-    if (items == NULL || calls == NULL) {
-        PyErr_NoMemory();
+    if (n <= 1) { /* a single tracker: two allocations would take a tenth of its time */
+        change_item item;
+        ps_change_call call;
+        return run_list(state, list, &item, &call);
     }
-    else if (open_items(state, items, list) == 0 &&
-             run_items(state, items, calls, n) == 0) {
-        result = answers_of(items, calls, n);
-    }
-    for (Py_ssize_t i = 0; items != NULL && i < n; i++) {
-        close_item(&items[i]);
-    }
+    change_item *const items = PyMem_New(change_item, (size_t)n);
+    ps_change_call *const calls = PyMem_New(ps_change_call, (size_t)n);
+    PyObject *const result = items != NULL && calls != NULL
+                                     ? run_list(state, list, items, calls)
+                                     : PyErr_NoMemory();
     PyMem_Free(items);
     PyMem_Free(calls);
     return result;
-}
-
-/* ---- answers ---- */
-
-PyObject *
-ps_py_change_fields(PyObject *module, PyObject *unused)
-{
-    (void)module, (void)unused;
-#define FIELD_NAME(name) " " #name
-    return Py_BuildValue("(ss)", PS_FOR_EACH_CHANGE_COUNT(FIELD_NAME) + 1,
-                         PS_FOR_EACH_CHANGE_REAL(FIELD_NAME) + 1);
-#undef FIELD_NAME
-}
-
-PyObject *
-ps_py_change_join(PyObject *module, PyObject *raws)
-{
-    (void)module;
-    raw_change total = {.change = ps_no_change, .has_old = 1};
-    if (!PyTuple_Check(raws)) {
-        PyErr_SetString(PyExc_TypeError, "raws must be a tuple");
-        return NULL;
-    }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(raws); i++) {
-        PyObject *const bytes = PyTuple_GET_ITEM(raws, i);
-        raw_change raw;
-        if (!PyBytes_Check(bytes) || PyBytes_GET_SIZE(bytes) != sizeof(raw)) {
-            PyErr_SetString(PyExc_ValueError, "no record of a change");
-            return NULL;
-        }
-        memcpy(&raw, PyBytes_AS_STRING(bytes), sizeof(raw));
-        ps_change_join(&total.change, &raw.change);
-        if (__builtin_add_overflow(total.size, raw.size, &total.size)) {
-            PyErr_SetString(PyExc_OverflowError, "too many elements");
-            return NULL;
-        }
-        total.has_old &= raw.has_old;
-        total.is_complex |= raw.is_complex;
-    }
-    return PyBytes_FromStringAndSize((const char *)&total, (Py_ssize_t)sizeof(total));
 }

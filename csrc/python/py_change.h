@@ -11,10 +11,4 @@ PyObject *ps_py_change_stats(PyObject *module, PyObject *const *args, Py_ssize_t
  * change_stats' arguments in order. */
 PyObject *ps_py_change_update(PyObject *module, PyObject *items);
 
-/* change_fields(): the names of the integers and of the reals in a raw answer. */
-PyObject *ps_py_change_fields(PyObject *module, PyObject *unused);
-
-/* change_join(raws): the raw answer for all of their elements, in order. */
-PyObject *ps_py_change_join(PyObject *module, PyObject *raws);
-
 #endif

@@ -363,7 +363,27 @@ def test_empty_and_0d():
     assert c.n_dead == 0
     c = ps.change_stats(1.0, 2.5)
     assert (c.n_changed, c.mean, c.argmax_abs) == (1, 1.5, 0)
+    assert ps.change_stats(1.0, 1.0, axis=-1).n_changed == 0
     assert ps.change_stats([1, 2], [1, 3]).n_changed == 1
+
+
+def test_histograms():
+    new = np.array([0.0, 1.0, np.nan, 2.0], np.float32)
+    for bins in (4, "tb1", "tb2", "log2", [0.0, 1.0, 3.0]):
+        c = ps.change_stats(np.zeros(4, np.float32), new, hist=bins)
+        assert c.hist.num == 3
+        assert c.hist.counts.tolist() == ps.histogram(new, bins).counts.tolist()
+    assert "<svg" in c._repr_html_()
+    merged = ps.ChangeStats.merge([c, c])
+    assert merged.hist.num == 6
+    assert pickle.loads(pickle.dumps(c)).hist.num == 3
+    brain = np.array([0x3F80, 0x4000], np.uint16)
+    c = ps.change_stats(brain, brain, hist=2, view="bfloat16")
+    assert (c.hist.min, c.hist.max) == (1.0, 2.0)
+    room = np.zeros(4, np.float32)
+    with pytest.raises(ValueError, match="tb9"):
+        ps.change_stats(new, new, hist="tb9", copy_new_to=room)
+    assert not room.any()
 
 
 def test_no_warnings():
