@@ -307,6 +307,9 @@ make_density(histogram_work *work)
                                   ? PyArray_Sum(work->counts, 0, NPY_NOTYPE, NULL)
                                   : NULL;
     if (sum == NULL) {
+        if (!PyErr_Occurred()) { /* NumPy forgets to say so */
+            PyErr_NoMemory();
+        }
         return -1;
     }
     const Py_complex total = PyComplex_AsCComplex(sum);
@@ -331,10 +334,14 @@ static PyObject *
 result_of(histogram_work *work)
 {
     const ps_histogram_call *const call = &work->call;
+    PyObject *const kind = PyUnicode_InternFromString(kind_names[work->kind]);
+    if (kind == NULL) {
+        return NULL;
+    }
     const ps_histogram_record record = {
             .counts = Py_NewRef((PyObject *)work->counts),
             .edges = Py_NewRef((PyObject *)work->made.array),
-            .kind = PyUnicode_InternFromString(kind_names[work->kind]),
+            .kind = kind,
             .is_density = work->is_density,
             .is_weighted = work->weights != NULL,
             .is_found = !work->request.has_range &&

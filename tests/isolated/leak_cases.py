@@ -9,6 +9,7 @@ from itertools import chain
 
 import numpy as np
 
+from tests.isolated.bins_operations import bins, wrong_bins
 from tests.isolated.harness import case, run_group
 from tests.isolated.keys_operations import keys, keys_failures
 from tests.isolated.operations import failures, successes
@@ -104,6 +105,7 @@ GROUPS = {
     "successes": lambda: repeated(successes(40)),
     "work memory": lambda: repeated(successes(1200)),
     "failures": lambda: repeated(failures()),
+    "bins": lambda: repeated(chain(bins(40), wrong_bins(40))),
     "sparse": lambda: repeated(chain(sparse(40), sparse_failures(40))),
     "keys": lambda: repeated(chain(keys(40), keys_failures(40))),
 }

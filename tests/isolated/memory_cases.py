@@ -15,6 +15,7 @@ import numpy as np
 
 import pyscatter as ps
 from pyscatter import _core
+from tests.isolated.bins_operations import bins
 from tests.isolated.harness import case, run_group
 from tests.isolated.keys_operations import keys
 from tests.isolated.operations import (
@@ -312,6 +313,7 @@ GROUPS = {
     "medium sparse": lambda: swept(sparse(3000)),
     "keys": lambda: swept(keys(40)),
     "medium keys": lambda: swept(keys(3000)),
+    "bins": lambda: swept(bins(40)),
     "products": products_with_threads,
     "gathers": lambda: swept(gathers(150_000)),
     "algorithms": with_algorithms,
