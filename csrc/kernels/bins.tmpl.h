@@ -89,14 +89,25 @@ OF_TYPE(bins_fit)(const ps_bin_edges *edges)
     return worst;
 }
 
-/* The slot of an element that the map takes to `guess` or one off. */
-TEMPLATE_INLINE int32_t
-OF_TYPE(bin_beside)(const ps_bin_edges *edges, T x, int32_t guess)
+/* The same by one comparison each, with the edge of the nearest whole number: of the
+ * others the map tells on which side of them an element is. */
+TEMPLATE_INLINE void
+OF_TYPE(bins_beside)(const ps_bin_edges *edges, int32_t *restrict slot,
+                     const T *restrict x, int64_t n)
 {
-    const T *const edge = (const T *)edges->edge;
-    guess -= x < edge[guess];
-    guess += x >= edge[guess + 1];
-    return OF_TYPE(bin_settled)(edges, x, guess);
+    const ps_bin_edges own = *edges; /* slots are stored over what it points to, else */
+    const T *restrict const edge = (const T *)own.edge;
+    const T low = (T)own.low, scale = (T)own.scale;
+    const T top = (T)own.n_bins + (T)1.5;
+    for (int64_t i = 0; i < n; i++) {
+        const T value = x[i];
+        const int32_t nearest =
+                (int32_t)(OF_TYPE(bin_kept)(OF_TYPE(bin_place)(value, low, scale),
+                                            top) +
+                          (T)0.5);
+        const int32_t count = nearest - 1 + (value >= edge[nearest]);
+        slot[i] = OF_TYPE(bin_settled)(&own, value, count);
+    }
 }
 
 /* For even edges: arithmetic alone, in groups; a group with an element near an edge is
@@ -122,10 +133,8 @@ OF_TYPE(bins_even)(const ps_bin_edges *edges, int32_t *slot, const T *x, int64_t
             is_near |= (rest < near) | (rest > far);
             slot[i] = x[i] != x[i] ? missing : whole;
         }
-        for (int64_t i = first; is_near && i < last; i++) {
-            const T place =
-                    OF_TYPE(bin_kept)(OF_TYPE(bin_place)(x[i], low, scale), top);
-            slot[i] = OF_TYPE(bin_beside)(edges, x[i], (int32_t)place);
+        if (is_near) {
+            OF_TYPE(bins_beside)(edges, slot + first, x + first, last - first);
         }
     }
 }

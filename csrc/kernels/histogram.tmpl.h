@@ -29,14 +29,34 @@ OF_TYPE(moment_add)(OF_TYPE(moment_lanes) * lanes, int64_t k, T x)
     lanes->squares[k] += value * value;
 }
 
-/* Do all elements count? Whatever else is found is noted in *moments. */
-TEMPLATE_INLINE bool
-OF_TYPE(moment_takes)(ps_moments *moments, T x)
+/* What is not finite is noted in *moments. */
+TEMPLATE_INLINE void
+OF_TYPE(moment_spoilt)(ps_moments *moments, const T *x, int64_t n)
 {
-    moments->n_nan += x != x;
-    moments->n_posinf += x == (T)INFINITY;
-    moments->n_neginf += x == -(T)INFINITY;
-    return x - x == 0;
+    int32_t n_nan = 0, n_posinf = 0, n_neginf = 0;
+    for (int64_t i = 0; i < n; i++) {
+        n_nan += x[i] != x[i];
+        n_posinf += x[i] == (T)INFINITY;
+        n_neginf += x[i] == -(T)INFINITY;
+    }
+    moments->n_nan += n_nan;
+    moments->n_posinf += n_posinf;
+    moments->n_neginf += n_neginf;
+    moments->n_finite += n - n_nan - n_posinf - n_neginf;
+}
+
+/* One element joins lane k if it is finite: zero, and the extremes that there are,
+ * change nothing. */
+TEMPLATE_INLINE void
+OF_TYPE(moment_choose)(OF_TYPE(moment_lanes) * lanes, int64_t k, T x)
+{
+    const bool is_finite = x - x == 0;
+    const T low = is_finite ? x : lanes->low[k], high = is_finite ? x : lanes->high[k];
+    const f64 value = is_finite ? (f64)x : 0;
+    lanes->low[k] = low < lanes->low[k] ? low : lanes->low[k];
+    lanes->high[k] = high > lanes->high[k] ? high : lanes->high[k];
+    lanes->sum[k] += value;
+    lanes->squares[k] += value * value;
 }
 
 /* The lanes of a block meet by halves and join what blocks before it have come to. */
@@ -88,7 +108,10 @@ OF_TYPE(moment_plain)(OF_TYPE(moment_lanes) * lanes, const T *x, int64_t n)
     return all == 0;
 }
 
-/* A block of n elements joins *moments. */
+/* Nearly all blocks are summed once; one in which something is not finite is summed
+ * again with a choice for each element, in the same lanes, so that its bits are those
+ * of a block of zeros in the places of what is left out. A block of n elements joins
+ * *moments. */
 TEMPLATE_INLINE void
 OF_TYPE(histogram_measure)(ps_moments *moments, const T *x, int64_t n)
 {
@@ -103,12 +126,15 @@ OF_TYPE(histogram_measure)(ps_moments *moments, const T *x, int64_t n)
         OF_TYPE(moment_join)(moments, &plain);
         return;
     }
-    for (int64_t i = 0; i < n; i++) {
-        const T value = x[i];
-        if (OF_TYPE(moment_takes)(moments, value)) {
-            moments->n_finite++;
-            OF_TYPE(moment_add)(&lanes, i % OF_TYPE(SUM_LANES), value);
+    OF_TYPE(moment_spoilt)(moments, x, n);
+    int64_t i = 0;
+    for (; i + OF_TYPE(SUM_LANES) <= n; i += OF_TYPE(SUM_LANES)) {
+        for (int k = 0; k < OF_TYPE(SUM_LANES); k++) {
+            OF_TYPE(moment_choose)(&lanes, k, x[i + k]);
         }
+    }
+    for (int k = 0; i < n; i++, k++) {
+        OF_TYPE(moment_choose)(&lanes, k, x[i]);
     }
     OF_TYPE(moment_join)(moments, &lanes);
 }
