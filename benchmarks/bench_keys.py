@@ -15,7 +15,8 @@ import pyscatter as ps
 from benchmarks import harness
 from pyscatter.bench import OURS, Problem, Way, Workload, rng
 
-ENTRIES = 5_000_000
+ENTRIES = 5_000_000  # of the cells; rows of the README's table have a million
+MILLION = 1_000_000
 GROUPS = (100, 100_000, 1_000_000)
 SPREADS = ("uniform", "power law")
 
@@ -127,44 +128,56 @@ def reduced(keys, values, ops):
     return Problem("group_reduce", values, keys, values, ways, same_order=False)
 
 
-def kind_of(kind, groups, spread, sort):
+def kind_of(kind, groups, spread="uniform", sort=True, entries=ENTRIES):
     def build(scale):
-        n = max(1, int(ENTRIES * scale))
+        n = max(1, int(entries * scale))
         some = max(2, min(groups, n))
         return numbered(KINDS[kind](numbers(n, some, spread), some), sort)
 
     order = "" if sort else ", unsorted"
-    return Workload(f"factorize, {kind}, {groups:,} keys, {spread}{order}", build)
+    size = f"{groups:,} keys in {entries:,}, {spread}{order}"
+    return Workload(f"factorize, {kind}, {size}", build)
 
 
-def pairs_of(groups, spread):
+def pairs_of(groups, spread="uniform", entries=ENTRIES):
     def build(scale):
-        n = max(1, int(ENTRIES * scale))
+        n = max(1, int(entries * scale))
         return pairs(n, max(4, min(groups, n)), spread)
 
-    return Workload(f"factorize, two keys, {groups:,} pairs, {spread}", build)
+    return Workload(f"factorize, {groups:,} pairs in {entries:,}, {spread}", build)
 
 
-def reduction_of(kind, groups, ops):
+def reduction_of(kind, groups, ops, entries=ENTRIES):
     def build(scale):
-        n = max(1, int(ENTRIES * scale))
+        n = max(1, int(entries * scale))
         some = max(2, min(groups, n))
         keys = KINDS[kind](numbers(n, some, "uniform"), some)
         return reduced(keys, rng().standard_normal(n), ops)
 
-    return Workload(f"group_reduce {'+'.join(ops)}, {kind}, {groups:,} keys", build)
+    name = f"group {' '.join(ops)}, {kind}, {groups:,} keys in {entries:,}"
+    return Workload(name, build)
 
 
+SPREAD = ("mean", "std", "max")
 WORKLOADS = (
-    *(kind_of("int64, close", g, s, True) for g in GROUPS for s in SPREADS),
-    kind_of("int64, close", 100_000, "uniform", False),
-    *(kind_of("int64, wide", g, "uniform", True) for g in GROUPS),
-    kind_of("int64, wide", 100_000, "uniform", False),
-    *(kind_of("float64", g, "uniform", True) for g in GROUPS[:2]),
-    *(kind_of(k, 100_000, "uniform", True) for k in ("S8", "U8", "U16")),
-    pairs_of(100_000, "uniform"),
+    kind_of("int64, close", 1000, entries=MILLION),
+    kind_of("int64, wide", 100_000, entries=MILLION),
+    kind_of("float64", 1000, entries=MILLION),
+    kind_of("U8", 1000, entries=MILLION),
+    pairs_of(10_000, entries=MILLION),
+    reduction_of("int64, close", 1000, ("add",), MILLION),
+    reduction_of("int64, wide", 1000, SPREAD, MILLION),
+)
+CELLS = (
+    *(kind_of("int64, close", g, s) for g in GROUPS for s in SPREADS),
+    kind_of("int64, close", 100_000, sort=False),
+    *(kind_of("int64, wide", g) for g in GROUPS),
+    kind_of("int64, wide", 100_000, sort=False),
+    *(kind_of("float64", g) for g in GROUPS[:2]),
+    *(kind_of(k, 100_000) for k in ("S8", "U8", "U16")),
+    pairs_of(100_000),
     *(reduction_of("int64, close", g, ("add",)) for g in GROUPS[:2]),
-    *(reduction_of("int64, close", g, ("mean", "std", "max")) for g in GROUPS[:2]),
+    *(reduction_of("int64, close", g, SPREAD) for g in GROUPS[:2]),
 )
 
 DTYPES = ("b1", "i8", "i16", "i32", "i64", "u64", "f32", "f64")
@@ -178,7 +191,7 @@ def sweep_problem(op, dtype, n, width):
 
 SUITE = harness.Suite(
     "bench_keys",
-    WORKLOADS,
+    (*WORKLOADS, *CELLS),
     lambda: [("number", dtype) for dtype in DTYPES],
     sweep_problem,
     ("number", "i64"),

@@ -13,6 +13,7 @@ from pathlib import Path
 import pyscatter as ps
 from benchmarks import (
     bench_gather,
+    bench_keys,
     bench_nonzero,
     bench_plan,
     bench_scatter,
@@ -31,6 +32,7 @@ SUITES = (
     bench_segment,
     bench_where,
     bench_nonzero,
+    bench_keys,
 )
 WORKLOADS = tuple(w for suite in SUITES for w in suite.WORKLOADS)
 

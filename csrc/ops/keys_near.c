@@ -7,6 +7,9 @@
  * the words finds the numbers. No load waits for a store, and no branch depends on
  * keys.
  *
+ * The range of the words may be a guess, from a look at some of them: then the first
+ * look tells whether it holds, and a pass to find the range is spared.
+ *
  * Between the looks another thread may write other words. Places that nobody has
  * written, and words beyond, then stand for number 0.
  */
@@ -25,30 +28,41 @@ typedef struct {
     ps_key_numbering *numbering;
 } looking;
 
-/* place[distance] = entry + 1, from the last to the first. */
-PS_WIDTH_INLINE void
+/* place[distance] = entry + 1, from the last to the first. Does a word lie beyond the
+ * places? */
+PS_WIDTH_INLINE bool
 mark(const bool is_wide, ps_key_table *table, const uint64_t *word, const int64_t *at,
      int64_t base, int64_t n)
 {
+    const uint64_t low = table->low, mask = table->mask;
+    void *const slot = table->slot;
+    uint64_t most = 0;
     for (int64_t i = n - 1; i >= 0; i--) {
-        const uint64_t far = word[i] - table->low;
+        const uint64_t far = word[i] - low;
         const int64_t entry = at != NULL ? at[i] : base + i;
-        ps_put(is_wide, table->slot, (int64_t)(far <= table->mask ? far : 0),
-               entry + 1);
+        most = far > most ? far : most;
+        ps_put(is_wide, slot, (int64_t)(far <= mask ? far : 0), entry + 1);
     }
+    return most > mask;
 }
 
-/* ids[entry] = the number at the place of its word, or the distance itself. */
-PS_WIDTH_INLINE void
+/* ids[entry] = the number at the place of its word, or the distance itself. Does a word
+ * lie beyond the places? */
+PS_WIDTH_INLINE bool
 look(const bool is_wide, const ps_key_table *table, const uint64_t *word,
      const int64_t *at, int64_t base, int64_t n, int64_t *ids)
 {
+    const uint64_t low = table->low, mask = table->mask;
+    const void *const slot = table->slot;
+    uint64_t most = 0;
     for (int64_t i = 0; i < n; i++) {
-        const uint64_t far = word[i] - table->low;
-        const int64_t place = (int64_t)(far <= table->mask ? far : 0);
+        const uint64_t far = word[i] - low;
+        const int64_t place = (int64_t)(far <= mask ? far : 0);
+        most = far > most ? far : most;
         ids[at != NULL ? at[i] : base + i] =
-                table->slot != NULL ? ps_at(is_wide, table->slot, place) : place;
+                slot != NULL ? ps_at(is_wide, slot, place) : place;
     }
+    return most > mask;
 }
 
 /* A block of one of the looks: its words, those that take part, and what is done with
@@ -64,13 +78,15 @@ do_block(const looking *work, ps_key_table *table, bool marks, int64_t first, in
         n = ps_keep_keys(source, first, n, room->word, room->at);
         at = room->at;
     }
-    if (marks) {
-        source->is_wide ? mark(true, table, room->word, at, first, n)
-                        : mark(false, table, room->word, at, first, n);
-    }
-    else {
-        source->is_wide ? look(true, table, room->word, at, first, n, source->ids)
-                        : look(false, table, room->word, at, first, n, source->ids);
+    const bool is_beyond =
+            marks ? (source->is_wide ? mark(true, table, room->word, at, first, n)
+                                     : mark(false, table, room->word, at, first, n))
+                  : (source->is_wide
+                             ? look(true, table, room->word, at, first, n, source->ids)
+                             : look(false, table, room->word, at, first, n,
+                                    source->ids));
+    if (is_beyond && work->numbering->is_guess) {
+        atomic_store(&work->numbering->is_wrong, true);
     }
 }
 
@@ -91,7 +107,8 @@ do_part(looking *work, ps_key_part *part, ps_key_table *table, bool marks)
         const int64_t at = (marks ? blocks - 1 - k : k) * PS_KEY_BLOCK;
         do_block(work, table, marks, part->first + at, ps_min(PS_KEY_BLOCK, n - at),
                  room);
-        if (ps_run_stops_after(work->run, &unheard, PS_KEY_BLOCK * 32)) {
+        if (atomic_load(&work->numbering->is_wrong) ||
+            ps_run_stops_after(work->run, &unheard, PS_KEY_BLOCK * 32)) {
             break;
         }
     }
@@ -159,6 +176,9 @@ ps_number_near(ps_key_numbering *numbering, ps_numbered *numbered)
     const ps_key_source *const source = numbering->source;
     looking work = {numbering->run, numbering};
     PS_TRY(ps_run_chunks(work.run, numbering->parts, mark_part, &work));
+    if (atomic_load(&numbering->is_wrong)) {
+        return PS_SUCCESS;
+    }
     const int64_t places = (int64_t)numbering->part[0].table.mask + 1;
     numbered->first_nbytes =
             ps_width_bytes(source->is_wide, ps_min(places, source->call->n));
@@ -169,6 +189,7 @@ ps_number_near(ps_key_numbering *numbering, ps_numbered *numbered)
     source->is_wide ? number_places(true, numbering, numbered)
                     : number_places(false, numbering, numbered);
     PS_TRY(ps_run_status(work.run));
+    numbering->is_guess = false;
     return numbered->n > 0 ? ps_run_chunks(work.run, numbering->parts, look_part, &work)
                            : PS_SUCCESS;
 }

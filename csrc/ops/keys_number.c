@@ -295,36 +295,75 @@ number_by_appearance(ps_key_source *source, ps_numbered *numbered)
 
 /* ---- the decision ---- */
 
-/* Does a table of places pay? It is written once for each of its places, so a range
- * that is wider than the entries are many costs more than a hash. A few words tell most
- * ranges that are wide without a look at all. Low and high of some words, evenly
- * spread; the table pays where their range is at most four times as many as there are
- * entries. */
-static ps_status
-look_at_range(ps_key_numbering *work, ps_key_room *room)
+/* Low and high of some words, evenly spread: a sequence that repeats after as many
+ * entries is seen through all the same, since nothing depends on the guess but time. */
+static void
+look_at_some(ps_key_numbering *work, ps_key_room *room)
 {
-    const ps_key_source *const source = work->source;
-    const int64_t n = source->call->n;
-    const int64_t step = ps_max(1, n / LOOKS);
-    const uint64_t widest = n > INT64_MAX / 4 ? INT64_MAX : 4 * (uint64_t)n - 1;
-    int64_t unheard = 0;
+    const int64_t n = work->source->call->n, step = n / LOOKS;
     work->low = UINT64_MAX;
     work->high = 0;
     for (int64_t i = 0; i < n && step > 1; i += step) {
-        ps_key_words(source, i, 1, room->buffer, room->word);
+        ps_key_words(work->source, i, 1, room->buffer, room->word);
         ps_kernels()->keys->range(room->word, 1, &work->low, &work->high);
     }
-    for (int64_t i = 0; i < n; i += PS_KEY_BLOCK) {
+}
+
+/* What all words may lie between if some do between low and high: an eighth more on
+ * either side. */
+static void
+guess_range(ps_key_numbering *work)
+{
+    const uint64_t more = (work->high - work->low) / 8 + LOOKS;
+    work->low = work->low > more ? work->low - more : 0;
+    work->high = work->high < UINT64_MAX - more ? work->high + more : UINT64_MAX;
+}
+
+/* Low and high of all words, as long as they are no farther apart than `widest`. */
+static ps_status
+look_at_all(ps_key_numbering *work, uint64_t widest, ps_key_room *room)
+{
+    const int64_t n = work->source->call->n;
+    int64_t unheard = 0;
+    for (int64_t i = 0; i < n && (i == 0 || work->high - work->low <= widest);
+         i += PS_KEY_BLOCK) {
         const int64_t some = ps_min(PS_KEY_BLOCK, n - i);
-        if ((i > 0 || step > 1) && work->high - work->low > widest) {
-            break;
-        }
-        ps_key_words(source, i, some, room->buffer, room->word);
+        ps_key_words(work->source, i, some, room->buffer, room->word);
         ps_kernels()->keys->range(room->word, some, &work->low, &work->high);
         if (ps_run_stops_after(work->run, &unheard, some * 32)) {
-            return ps_run_status(work->run);
+            break;
         }
     }
+    return ps_run_status(work->run);
+}
+
+/* Does a table of places pay? It is written once for each of its places, so a range
+ * that is wider than the entries are many costs more than a hash: it pays where the
+ * range is at most four times as wide as there are entries. A few words tell most
+ * ranges that are wide without a look at all, and those that are not without one
+ * either, where the first look at places checks the guess. */
+static ps_status
+look_at_range(ps_key_numbering *work, bool may_guess, ps_key_room *room)
+{
+    const ps_keys_call *const call = work->source->call;
+    const int64_t n = call->n;
+    const uint64_t widest = n > INT64_MAX / 4 ? INT64_MAX : 4 * (uint64_t)n - 1;
+    look_at_some(work, room);
+    const bool is_few = n < 16 * LOOKS, seems_near = work->high - work->low <= widest;
+    if (!is_few && !seems_near) {
+        return PS_SUCCESS;
+    }
+    const uint64_t low = work->low, high = work->high;
+    guess_range(work);
+    if (may_guess && !is_few && work->high - work->low <= widest &&
+        (call->sorts || work->source->wants_codes)) {
+        work->is_guess = true;
+        work->way = PS_KEY_WAY_near;
+        return PS_SUCCESS;
+    }
+    work->low = low;
+    work->high = high;
+    PS_TRY(look_at_all(work, widest, room));
     if (work->high - work->low <= widest) {
         work->way = PS_KEY_WAY_near;
     }
@@ -357,7 +396,7 @@ look_at_repeats(ps_key_numbering *work, ps_key_room *room, bool *are_few)
  * near table are cleared by each stretch, so their range has to be small beside the
  * entries. */
 static ps_status
-choose(ps_key_numbering *work)
+choose(ps_key_numbering *work, bool may_guess)
 {
     const ps_keys_call *const call = work->source->call;
     const bool has_words = work->source->kind == PS_KEYS_WORDS;
@@ -365,9 +404,10 @@ choose(ps_key_numbering *work)
     ps_status status = room != NULL ? PS_SUCCESS : ps_fail(PS_NO_MEMORY);
     bool are_few = false;
     work->way = PS_KEY_WAY_hash;
+    work->is_guess = false;
     if (has_words && status.code == PS_OK && call->n > 0 &&
         (call->way == PS_KEY_WAY_automatic || call->way == PS_KEY_WAY_near)) {
-        status = look_at_range(work, room);
+        status = look_at_range(work, may_guess, room);
     }
     if (call->way > PS_KEY_WAY_hash && status.code == PS_OK) {
         work->way = has_words ? PS_KEY_WAY_sort : call->way;
@@ -397,6 +437,11 @@ number_by(ps_key_numbering *work, ps_numbered *numbered)
     ps_key_source *const source = work->source;
     if (work->way != PS_KEY_WAY_sort) {
         PS_TRY(number_by_table(work, numbered));
+        if (atomic_load(&work->is_wrong)) {
+            atomic_store(&work->is_wrong, false);
+            PS_TRY(choose(work, false));
+            return number_by(work, numbered);
+        }
         if (!atomic_load(&source->is_hostile)) {
             return PS_SUCCESS;
         }
@@ -423,7 +468,8 @@ ps_number_column(ps_key_source *source, ps_numbered *numbered)
     work->source = source;
     work->parts = 1;
     work->low = work->high = 0;
-    ps_status status = choose(work);
+    atomic_init(&work->is_wrong, false);
+    ps_status status = choose(work, true);
     if (status.code == PS_OK) {
         status = number_by(work, numbered);
     }

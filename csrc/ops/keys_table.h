@@ -22,6 +22,8 @@ typedef struct {
     ps_key_source *source;
     enum ps_key_way way;
     uint64_t low, high; /* of all words, where they are near */
+    bool is_guess;      /* or so it seems: words may lie beyond; then */
+    _Atomic bool is_wrong;
     int64_t parts;
     ps_key_part part[PS_MOST_KEY_PARTS];
 } ps_key_numbering;

@@ -491,3 +491,37 @@ def test_ways_and_threads_give_one_result():
             for result in results[1:]:
                 assert (result[0] == results[0][0]).all()
                 assert (result[2] == results[0][2]).all()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("outlier", [None, 50_000, -(10**12), 2**63 - 1])
+def test_a_range_that_was_guessed_is_checked(outlier, threads):
+    n = 150_000
+    keys = rng_for("guess").integers(0, 100, n)
+    if outlier is not None:
+        keys[n // 2 + 7] = outlier
+    mask = np.arange(n) % 5 > 0
+    with ps.num_threads(threads):
+        for dtype in ("i8", "M8[s]", "f8"):
+            some = keys.astype(dtype)
+            ids, uniques, first = ps.factorize(some, return_first=True)
+            expected = np.unique(some, return_index=True, return_inverse=True)
+            assert (uniques == expected[0]).all() and (first == expected[1]).all()
+            assert (ids == expected[2]).all()
+        pair, (a, b) = ps.factorize(keys, keys % 7)
+        assert (pair == np.unique(keys, return_inverse=True)[1]).all()
+        assert (b == a % 7).all()
+        groups, count = ps.group_reduce(None, keys, op="count", where=mask)
+        expected = np.unique(keys[mask], return_counts=True)
+        assert (groups == expected[0]).all() and (count == expected[1]).all()
+
+
+@pytest.mark.parametrize("dtype", ["i8", "u8", "i4", "i1"])
+def test_ranges_at_the_limits_of_a_dtype(dtype):
+    limits = np.iinfo(dtype)
+    steps = rng_for("limits", dtype).integers(0, 50, 20_000).astype(dtype)
+    for keys in (limits.min + steps, limits.max - steps):
+        keys = keys.astype(dtype)
+        ids, uniques = ps.factorize(keys)
+        expected = np.unique(keys, return_inverse=True)
+        assert (uniques == expected[0]).all() and (ids == expected[1]).all()
