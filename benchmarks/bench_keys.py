@@ -50,8 +50,10 @@ KINDS = {
 
 def unique_ids(keys, sort):
     """Ids by NumPy, in the order of keys or of appearance."""
+    if sort:
+        return np.unique(keys, return_inverse=True)[1]
     _, first, ids = np.unique(keys, return_index=True, return_inverse=True)
-    return ids if sort else np.argsort(np.argsort(first))[ids]
+    return np.argsort(np.argsort(first))[ids]
 
 
 def numbered(keys, sort):

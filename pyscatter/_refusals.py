@@ -6,7 +6,7 @@ that none of their own code runs.
 
 import numpy as np
 
-LABELS = "number the labels first, e.g. np.unique(labels, return_inverse=True)"
+LABELS = "number the labels first: ids, labels = ps.factorize(labels)"
 EXPRESSION = "scatter_at and gather_at take index expressions"
 EXPRESSIONS = (slice, type(Ellipsis))
 LIMIT = 2**63

@@ -164,7 +164,8 @@ merge_all(ps_run *run, bool is_wide, const ps_key_order *order, void *number, in
     }
     merging work = {run, is_wide, order, n, size, own, spare};
     for (int64_t length = RUN; length < n; length *= 2) {
-        for (int64_t first = 0; first < n; first += 2 * length) {
+        for (int64_t first = 0; first < n && ps_run_status(run).code == PS_OK;
+             first += 2 * length) {
             merge_pair(&work, first, length, &unheard);
         }
         char *const merged = work.to;

@@ -14,7 +14,7 @@ def target():
     return np.arange(5.0)
 
 
-LABELS = "(number the labels first, e.g. np.unique(labels, return_inverse=True))"
+LABELS = "(number the labels first: ids, labels = ps.factorize(labels))"
 SEQUENCE = "(pass a list or an array)"
 EXPRESSION = "(scatter_at and gather_at take index expressions)"
 # By name: what is no index, made anew for each call, and how the message goes on.
