@@ -19,7 +19,9 @@
 
 enum {
     /* Bytes of an item that fit in a word. */
-    WORD_BYTES = 8
+    WORD_BYTES = 8,
+    /* Items that are looked at for wide characters before any is packed. */
+    LOOKS = 256
 };
 
 /* ---- a column ---- */
@@ -80,6 +82,7 @@ open_source(ps_key_source *source, const ps_keys_call *call, ps_run *run)
                               .is_wide = call->n >= INT32_MAX,
                               .ids = call->ids};
     atomic_init(&source->bad, INT64_MAX);
+    atomic_init(&source->has_wide, false);
     if (column->view.dtype == PS_raw) {
         const bool is_short = source->itemsize <= WORD_BYTES;
         source->kind = is_short ? PS_KEYS_WORDS : column->kind;
@@ -99,6 +102,49 @@ open_source(ps_key_source *source, const ps_keys_call *call, ps_run *run)
 }
 
 /* One column of a call that has no other. */
+/* Text of up to eight characters is packed into words where these are narrow: one
+ * look-up of a word in place of 32 bytes that lie anywhere. A look at some says whether
+ * to try. */
+static bool
+tries_narrow(ps_key_source *source)
+{
+    const ps_keys_call *const call = source->call;
+    const bool is_text = source->dtype == PS_raw && call->column->kind == PS_KEYS_UNITS;
+    const int64_t step = ps_max(1, call->n / LOOKS);
+    if (!is_text || source->kind == PS_KEYS_WORDS ||
+        source->itemsize > 4 * WORD_BYTES) {
+        return false;
+    }
+    source->kind = PS_KEYS_WORDS;
+    source->is_narrow = true;
+    for (int64_t i = 0; i < call->n; i += step) {
+        uint64_t word;
+        ps_key_words(source, i, 1, NULL, &word);
+    }
+    return !atomic_load(&source->has_wide);
+}
+
+/* Text as words, if that is possible; else as it is: what has been numbered then goes.
+ */
+static ps_status
+number_text(ps_key_source *source, ps_numbered *numbered)
+{
+    const char *const items = source->items;
+    const enum ps_key_kind kind = source->kind;
+    if (tries_narrow(source)) {
+        source->items = NULL;
+        PS_TRY(ps_number_column(source, numbered));
+        if (!atomic_load(&source->has_wide)) {
+            return PS_SUCCESS;
+        }
+        ps_free_numbered(numbered);
+    }
+    source->items = items;
+    source->kind = kind;
+    source->is_narrow = false;
+    return ps_number_column(source, numbered);
+}
+
 /* Keys of two words are brought side by side first, 16 bytes each, as a conversion:
  * that is what makes equal ones equal byte by byte. The memory goes when numbers are
  * there: nothing refers to it. */
@@ -123,7 +169,7 @@ number_one(ps_keys_call *call, ps_run *run, bool wants_codes, ps_numbered *numbe
         source.itemsize = 16;
     }
     if (status.code == PS_OK) {
-        status = ps_number_column(&source, numbered);
+        status = number_text(&source, numbered);
     }
     ps_scratch_put(pairs, nbytes);
     const int64_t bad = atomic_load(&source.bad);

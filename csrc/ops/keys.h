@@ -91,7 +91,9 @@ typedef struct {
     enum ps_key_kind kind; /* as which keys are compared */
     bool has_missing;
     uint64_t missing; /* the (first) word of a missing key */
-    bool drops;       /* entries may be left out */
+    bool is_narrow; /* up to eight characters, of which none is to be above 255; else */
+    _Atomic bool has_wide; /* one is: there is no result */
+    bool drops;            /* entries may be left out */
     bool wants_codes; /* numbers may be distances of words that lie close together */
     bool is_wide;
     int64_t *ids;
@@ -109,7 +111,7 @@ typedef struct {
 
 /* The words of entries [first, first + n), n <= PS_KEY_BLOCK; buffer has room for as
  * many numbers. Of items no words are made. */
-void ps_key_words(const ps_key_source *source, int64_t first, int64_t n, char *buffer,
+void ps_key_words(ps_key_source *source, int64_t first, int64_t n, char *buffer,
                   uint64_t *word);
 
 /* Which of these take part: their entries in at[], their words moved together; the ids

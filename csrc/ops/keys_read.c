@@ -3,6 +3,10 @@
  *
  * A block is read once, into words that nobody else can write to; numbers follow from
  * these alone.
+ *
+ * Copies are made at the end, for as many entries as there are distinct keys: what was
+ * read as a word is taken from the array again, since words do not tell 0.0 from -0.0,
+ * nor one NaN from another.
  */
 #include <stddef.h>
 #include <string.h>
@@ -14,14 +18,41 @@
 #include "ops/values.h"
 #include "ops/widths.h"
 
+/* Characters of four bytes that fit in one: eight of them are a word, in their order.
+ * One that does not is told afterwards, since no branch then depends on the text. */
+static void
+pack_narrow(ps_key_source *source, int64_t first, int64_t n, uint64_t *word)
+{
+    const int64_t characters = source->itemsize / 4;
+    const char *const keys = source->call->column->view.data + first * source->itemsize;
+    uint32_t all = 0;
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t packed = 0;
+        for (int64_t k = 0; k < characters; k++) {
+            uint32_t character;
+            memcpy(&character, keys + i * source->itemsize + 4 * k, sizeof(character));
+            all |= character;
+            packed = packed << 8 | character;
+        }
+        word[i] = packed;
+    }
+    if (all > UINT8_MAX) {
+        atomic_store(&source->has_wide, true);
+    }
+}
+
 /* A constant array repeats one item for a whole block; items that are compared by their
  * bytes have no words, and are read where they lie. */
 void
-ps_key_words(const ps_key_source *source, int64_t first, int64_t n, char *buffer,
+ps_key_words(ps_key_source *source, int64_t first, int64_t n, char *buffer,
              uint64_t *word)
 {
     const ps_key_kernels *const kernels = ps_kernels()->keys;
     if (source->kind != PS_KEYS_WORDS) {
+        return;
+    }
+    if (source->is_narrow) {
+        pack_narrow(source, first, n, word);
         return;
     }
     if (source->dtype == PS_raw) {
@@ -40,8 +71,8 @@ ps_key_words(const ps_key_source *source, int64_t first, int64_t n, char *buffer
     }
 }
 
-/* Pairs have theirs in front. The word by which it can be told that the key of an entry
- * is missing. */
+/* Pairs have theirs in front, and it suffices: all missing pairs are one. The word by
+ * which it can be told that the key of an entry is missing. */
 static uint64_t
 telling_word(const ps_key_source *source, const uint64_t *word, int64_t first,
              int64_t i)

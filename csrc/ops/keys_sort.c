@@ -2,15 +2,14 @@
  * apart in bounded time, all entries (contract in keys.h).
  *
  * Words go through a radix sort of eight digits, of which those that all words share
- * are left out: whoever chooses the keys has no say in what it costs. Few words, and
- * items of any width, are merged. Both are stable, so that the first of equal entries
- * is the first to have appeared.
+ * are left out: whoever chooses the keys has no say in what it costs. Items of a few
+ * words are sorted by these, the last one first. Few keys, and long items, of which few
+ * bytes tell most apart, are merged. All of it is stable, so that the first of equal
+ * entries is the first to have appeared.
  *
  * Passes over many words are cut into stretches, whose counts go on from one to the
  * next; merges of long runs are cut as well. A radix sort in place would need half the
  * memory, but loses the order of equal words, of which numbers by appearance are made.
- * Items are not sorted by digits: they may be long, and few of their bytes tell them
- * apart.
  */
 #include <stddef.h>
 #include <string.h>
@@ -26,6 +25,9 @@ enum {
     RUN = 16,
     /* Words from which eight counts of 256 pay: 64 of them take 1.2 us either way. */
     RADIX_FROM = 256,
+    /* Words of an item up to which their digits are sorted: the comparisons of a merge
+     * wait for items that lie anywhere, 20 times and more. */
+    MOST_WORDS = 8,
     /* Numbers between two looks at a pending signal: comparisons of items that lie
      * anywhere take 0.1 us. */
     STRETCH = 1 << 15
@@ -209,6 +211,135 @@ sort_numbers(const ps_key_source *source, uint64_t *word, void *number, int64_t 
     return status;
 }
 
+/* ---- items by words ---- */
+
+/* How an item falls into words of 8 bytes that are in its order: characters of four
+ * bytes by twos, or by eights where none is above 255; bytes by eights; words as they
+ * are. */
+typedef struct {
+    const ps_key_order *keys;
+    int64_t per_word, n_words; /* units of an item in a word, and words */
+} item_words;
+
+/* The item that a number stands for: that of its first entry, or of the entry that it
+ * is. */
+static const char *
+item_at(const item_words *words, bool is_wide, int64_t number)
+{
+    const ps_key_order *const keys = words->keys;
+    const int64_t entry =
+            keys->first != NULL ? ps_at(is_wide, keys->first, number) : number;
+    return keys->items + entry * keys->itemsize;
+}
+
+/* Characters are native and may lie anywhere. */
+static uint64_t
+character_at(const char *item, int64_t i)
+{
+    uint32_t character;
+    memcpy(&character, item + 4 * i, sizeof(character));
+    return character;
+}
+
+/* Word k of an item; what lies behind its end is 0. */
+static uint64_t
+word_of_item(const item_words *words, const char *item, int64_t k)
+{
+    const bool has_characters = words->keys->kind == PS_KEYS_UNITS;
+    const int64_t units = words->keys->itemsize / (has_characters ? 4 : 1);
+    const int64_t first = k * words->per_word;
+    const int shift = (int)(64 / words->per_word) % 64;
+    uint64_t word = 0;
+    if (words->keys->kind == PS_KEYS_PAIRS) {
+        memcpy(&word, item + 8 * k, sizeof(word));
+        return word;
+    }
+    for (int64_t i = first; i < first + words->per_word; i++) {
+        const uint64_t unit = i >= units       ? 0
+                              : has_characters ? character_at(item, i)
+                                               : (uint8_t)item[i];
+        word = word << shift | unit;
+    }
+    return word;
+}
+
+/* Is there one above 255? Where the run is stopped the answer does not matter. */
+static bool
+has_wide_character(const ps_key_source *source, const item_words *words,
+                   const void *number, int64_t n)
+{
+    const int64_t characters = words->keys->itemsize / 4;
+    uint64_t all = 0;
+    ps_stretch part = ps_stretch_of(source->run, n, 2 * PS_LINE_BYTES);
+    while (all <= UINT8_MAX && ps_next_stretch(&part)) {
+        for (int64_t i = part.first; i < part.last; i++) {
+            const int64_t one = ps_at(source->is_wide, number, i);
+            const char *const item = item_at(words, source->is_wide, one);
+            for (int64_t k = 0; k < characters; k++) {
+                all |= character_at(item, k);
+            }
+        }
+    }
+    return all > UINT8_MAX;
+}
+
+/* Pairs of words are their own; the last word of others may be filled up with zeros,
+ * which come before everything. */
+static item_words
+words_of_items(const ps_key_source *source, const ps_key_order *keys,
+               const void *number, int64_t n)
+{
+    item_words words = {.keys = keys, .per_word = 8, .n_words = keys->itemsize / 8};
+    if (keys->kind == PS_KEYS_BYTES) {
+        words.n_words = ps_ceil_div(keys->itemsize, 8);
+    }
+    else if (keys->kind == PS_KEYS_UNITS) {
+        words.per_word = has_wide_character(source, &words, number, n) ? 2 : 8;
+        words.n_words = ps_ceil_div(keys->itemsize / 4, words.per_word);
+    }
+    return words;
+}
+
+/* By words, the last one first, each sorted by its digits, stably. Digits that all
+ * items share cost nothing but the look at them. Another thread may rewrite items
+ * between the words: then they are in a wrong order, and all there. */
+static ps_status
+sort_items(const ps_key_source *source, const item_words *words, void *number,
+           int64_t n)
+{
+    uint64_t *const word = ps_scratch_get(8 * n);
+    ps_status status = word != NULL ? PS_SUCCESS : ps_fail(PS_NO_MEMORY);
+    for (int64_t k = words->n_words - 1; k >= 0 && status.code == PS_OK; k--) {
+        ps_stretch part = ps_stretch_of(source->run, n, 2 * PS_LINE_BYTES);
+        while (ps_next_stretch(&part)) {
+            for (int64_t i = part.first; i < part.last; i++) {
+                const int64_t one = ps_at(source->is_wide, number, i);
+                word[i] = word_of_item(words, item_at(words, source->is_wide, one), k);
+            }
+        }
+        status = ps_run_status(source->run);
+        if (status.code == PS_OK) {
+            status = sort_numbers(source, word, number, n);
+        }
+    }
+    ps_scratch_put(word, 8 * n);
+    return status;
+}
+
+/* Few items, and long ones, of which few bytes tell most apart, are merged. */
+static ps_status
+order_items(const ps_key_source *source, const ps_key_order *keys, void *number,
+            int64_t n)
+{
+    if (n >= RADIX_FROM && keys->itemsize <= 4 * 8 * MOST_WORDS) {
+        const item_words words = words_of_items(source, keys, number, n);
+        if (words.n_words <= MOST_WORDS) {
+            return sort_items(source, &words, number, n);
+        }
+    }
+    return merge_all(source->run, source->is_wide, keys, number, n);
+}
+
 /* Words that are few, and items, which no digit can be taken of, are merged. Keys that
  * have numbers differ, so stability plays no part here. */
 ps_status
@@ -220,7 +351,7 @@ ps_order_numbers(const ps_key_source *source, const ps_numbered *numbered, void 
     }
     const ps_key_order keys = {source->kind, numbered->word, source->items,
                                source->itemsize, numbered->first};
-    return merge_all(source->run, source->is_wide, &keys, order, numbered->n);
+    return order_items(source, &keys, order, numbered->n);
 }
 
 /* ---- all entries ---- */
@@ -267,7 +398,7 @@ sort_entries(ps_key_source *source, ps_numbered *all)
         return PS_SUCCESS;
     }
     if (source->kind != PS_KEYS_WORDS) {
-        PS_TRY(merge_all(source->run, source->is_wide, &order, all->first, all->n));
+        PS_TRY(order_items(source, &order, all->first, all->n));
     }
     else {
         PS_TRY(sort_numbers(source, all->word, all->first, all->n));

@@ -525,3 +525,40 @@ def test_ranges_at_the_limits_of_a_dtype(dtype):
         ids, uniques = ps.factorize(keys)
         expected = np.unique(keys, return_inverse=True)
         assert (uniques == expected[0]).all() and (ids == expected[1]).all()
+
+
+@pytest.mark.parametrize("dtype", ["U2", "U9", "U20", "U70", "S9", "S30", "S70", "V9"])
+def test_many_strings_are_in_order(dtype):
+    """Enough for every way to sort them: letters, wide characters, zeros within."""
+    rng = rng_for("strings", dtype)
+    codes = rng.choice(np.array([0, 65, 66, 200, 255]), (1500, 70))
+    codes[:, 1:40:3] = 65
+    keys = codes.astype("u4").view("U70")[:, 0]
+    if dtype[0] != "U":
+        keys = codes.astype("u1").view("S70")[:, 0]
+    keys = keys.astype(dtype.replace("V", "S")).view(dtype)
+    for some in (keys, keys[::-1]):
+        expected = np.unique(some.view(dtype.replace("V", "S")), return_inverse=True)
+        ids, uniques = ps.factorize(some)
+        assert (uniques.view(expected[0].dtype) == expected[0]).all()
+        assert (ids == expected[1]).all()
+    if dtype[0] == "U":
+        wide = keys.copy()
+        wide[7] = "\u0416" + str(wide[7])[1:]
+        expected = np.unique(wide, return_inverse=True)
+        assert (ps.factorize(wide)[0] == expected[1]).all()
+        assert ps.factorize(wide)[1].tolist() == expected[0].tolist()
+
+
+@pytest.mark.parametrize("place", [0, 1, 2501, 4999])
+@pytest.mark.parametrize("missing", ["group", "drop"])
+def test_a_wide_character_in_short_text(place, missing, way):
+    keys = rng_for("short").integers(0, 3000, 5000).astype("U8")
+    keys[place] = "\u0416\U0001f600a"
+    ids, uniques = ps.factorize(keys, missing=missing)
+    expected = np.unique(keys, return_inverse=True)
+    assert (uniques == expected[0]).all() and (ids == expected[1]).all()
+    first = ps.factorize(keys, sort=False, return_first=True)[2]
+    assert (np.diff(first) > 0).all() and len(first) == len(uniques)
+    pair = ps.factorize(keys, keys.astype("U9"))[0]
+    assert (pair == ids).all()
