@@ -666,6 +666,7 @@ def convert(
 def accumulate(
     acc: np.ndarray, g: np.ndarray, weight: float, how: Literal[0, 1, 2], /
 ) -> int: ...
+def sum_chosen(g: np.ndarray, mask: np.ndarray, chosen: bool, /) -> np.ndarray: ...
 def color_columns(
     row_edge: np.ndarray,
     col: np.ndarray,

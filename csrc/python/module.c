@@ -364,6 +364,7 @@ static PyMethodDef methods[] = {
         {"assembled", ps_py_assembled, METH_VARARGS, NULL},
         {"coo_to_csr", ps_py_coo_to_csr, METH_VARARGS, NULL},
         {"accumulate", ps_py_accumulate, METH_VARARGS, NULL},
+        {"sum_chosen", ps_py_sum_chosen, METH_VARARGS, NULL},
         {"color_columns", ps_py_color_columns, METH_VARARGS, NULL},
         {"kernels", ps_py_kernels, METH_NOARGS, NULL},
         {"levels", list_levels, METH_NOARGS, NULL},

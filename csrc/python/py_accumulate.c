@@ -1,11 +1,13 @@
-/* The binding of accumulate: a gradient is added to a buffer and looked at.
+/* The binding of accumulate: a gradient is added to a buffer and looked at; and of sums
+ * of what a mask chooses.
  *
- * The class that calls it (pyscatter/accumulate.py) makes arrays lie as the op wants
- * them; here this is checked again, since other threads may hold them.
+ * Python (pyscatter/_sums.py, autodiff/parts.py) makes arrays lie as the ops want them;
+ * here this is checked again, since other threads may hold them.
  */
 #include "python/py_accumulate.h"
 
 #include "ops/accumulate.h"
+#include "ops/accumulate_chosen.h"
 #include "python/arrays.h"
 
 /* One after the other, aligned, native, and there. */
@@ -71,4 +73,77 @@ ps_py_accumulate(PyObject *module, PyObject *args)
     Py_DECREF(acc);
     Py_DECREF(g);
     return status == 0 ? PyLong_FromLongLong(call.odd) : NULL;
+}
+
+/* A mask (outer, rows, inner), of any strides but within a row, where it is one byte
+ * after the other or the same one. */
+static int
+check_chosen(PyArrayObject *g, PyArrayObject *mask)
+{
+    const bool fits = PyArray_NDIM(g) == 3 && PyArray_SAMESHAPE(g, mask) &&
+                      lies_plain(g) && PyArray_TYPE(mask) == NPY_BOOL &&
+                      (PyArray_DIM(g, 2) <= 1 || PyArray_STRIDE(mask, 2) == 1 ||
+                       PyArray_STRIDE(mask, 2) == 0);
+    if (!fits) {
+        PyErr_SetString(PyExc_ValueError,
+                        "sum_chosen() takes a contiguous array of 3 axes and a mask");
+        return -1;
+    }
+    return 0;
+}
+
+static PyObject *
+sum_chosen(ps_state *state, PyArrayObject *g, PyArrayObject *mask, int chosen)
+{
+    const npy_intp *const dim = PyArray_DIMS(g);
+    const npy_intp shape[2] = {dim[0], dim[2]};
+    PyArray_Descr *const descr = PyArray_DESCR(g);
+    Py_INCREF(descr);
+    PyArrayObject *const out = (PyArrayObject *)PyArray_Zeros(2, shape, descr, 0);
+    if (out == NULL || PyArray_SIZE(out) == 0) {
+        return (PyObject *)out;
+    }
+    ps_chosen_call call = {.type = ps_dtype_of(state, descr),
+                           .outer = dim[0],
+                           .rows = dim[1],
+                           .inner = dim[2],
+                           .g = PyArray_BYTES(g),
+                           .mask = PyArray_BYTES(mask),
+                           .mask_outer = PyArray_STRIDE(mask, 0),
+                           .mask_row = PyArray_STRIDE(mask, 1),
+                           .mask_inner = PyArray_STRIDE(mask, 2),
+                           .chosen = chosen != 0,
+                           .out = PyArray_BYTES(out)};
+    const int64_t nbytes = PyArray_NBYTES(g) + PyArray_SIZE(mask);
+    if (ps_raise(state, ps_run_op(state, ps_sum_chosen, &call, nbytes), "g") < 0) {
+        Py_DECREF(out);
+        return NULL;
+    }
+    return (PyObject *)out;
+}
+
+/* sum_chosen(g, mask, chosen): g (outer, rows, inner) summed over its rows where the
+ * mask is `chosen`. */
+PyObject *
+ps_py_sum_chosen(PyObject *module, PyObject *args)
+{
+    PyArrayObject *g, *mask;
+    int chosen;
+    ps_state *const state = ps_get_state(module);
+    if (!PyArg_ParseTuple(args, "O!O!p", &PyArray_Type, &g, &PyArray_Type, &mask,
+                          &chosen) ||
+        check_chosen(g, mask) < 0) {
+        return NULL;
+    }
+    const enum ps_dtype type = ps_dtype_of(state, PyArray_DESCR(g));
+    if (type != PS_f32 && type != PS_f64 && type != PS_c64 && type != PS_c128) {
+        PyErr_Format(PyExc_TypeError, "cannot sum %S", PyArray_DESCR(g));
+        return NULL;
+    }
+    Py_INCREF(g);
+    Py_INCREF(mask);
+    PyObject *const out = sum_chosen(state, g, mask, chosen);
+    Py_DECREF(g);
+    Py_DECREF(mask);
+    return out;
 }

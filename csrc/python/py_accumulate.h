@@ -5,5 +5,6 @@
 #include "python/core.h"
 
 PyObject *ps_py_accumulate(PyObject *module, PyObject *args);
+PyObject *ps_py_sum_chosen(PyObject *module, PyObject *args);
 
 #endif

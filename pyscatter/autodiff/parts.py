@@ -105,24 +105,32 @@ def unbroadcast(x, shape):
     return sums.astype(x.dtype, copy=False).reshape(shape)
 
 
-def selected_sum(mask, x, shape):
-    """Return what `where(mask, x, 0)` is, summed to `shape`, without making it.
+def chosen_sum(mask, chosen, x, shape):
+    """Return x where a mask is `chosen`, zero elsewhere, summed to `shape`.
 
-    Runs of axes that are summed become the entries of one segment.
+    The last run of axes that are summed is summed under the mask, so that no array of
+    the full shape is made; the rest of them are axes of what is left.
     """
-    mask = np.broadcast_to(mask, x.shape)
     lead = x.ndim - len(shape)
-    kept = [i >= lead and shape[i - lead] == x.shape[i] for i in range(x.ndim)]
-    if all(kept):
-        return _core.where(mask, x, x.dtype.type(0)).reshape(shape)
-    if not any(k and n != 1 for k, n in zip(kept, x.shape, strict=True)):
-        if x.flags.c_contiguous and mask.flags.c_contiguous:
-            x, mask, kept = x.reshape(-1), mask.reshape(-1), [False]
-    for axis in reversed([i for i, k in enumerate(kept) if not k]):
-        whole = {"offsets": [0, x.shape[axis]], "axis": axis, "dtype": x.dtype}
-        x = _core.segment_reduce(x, where=mask, **whole)
-        mask = None
-    return x.reshape(shape)
+    kept = [i >= lead and shape[i - lead] == n for i, n in enumerate(x.shape)]
+    summed = [i for i, keep in enumerate(kept) if not keep]
+    if not summed:
+        zero = x.dtype.type(0)
+        pair = (x, zero) if chosen else (zero, x)
+        return _core.where(mask, *pair)
+    stop = summed[-1] + 1
+    start = next((i + 1 for i in reversed(range(stop)) if kept[i]), 0)
+    parts = [x.shape[:start], x.shape[start:stop], x.shape[stop:]]
+    sizes = [int(np.prod(part, dtype=np.intp)) for part in parts]
+    mask = np.broadcast_to(mask, x.shape).reshape(sizes)
+    if mask.strides[2] not in (0, 1) and sizes[2] > 1:
+        mask = np.ascontiguousarray(mask)
+    dtype = wide(x.dtype)
+    flat = np.ascontiguousarray(x.astype(dtype, copy=False)).reshape(sizes)
+    sums = _core.sum_chosen(flat, mask, chosen).reshape(parts[0] + parts[2])
+    left = tuple(i for i in summed if i < start)
+    sums = sums.sum(axis=left) if left else sums
+    return sums.astype(x.dtype, copy=False).reshape(shape)
 
 
 def equal(x, y):

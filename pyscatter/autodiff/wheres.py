@@ -8,7 +8,7 @@ the mask, without an array of the full shape.
 import numpy as np
 
 from pyscatter import _core
-from pyscatter.autodiff.parts import selected_sum, unbroadcast
+from pyscatter.autodiff.parts import chosen_sum, unbroadcast
 
 
 def _condition(call):
@@ -17,18 +17,14 @@ def _condition(call):
     return condition if condition.dtype == np.bool_ else condition.astype(np.bool_)
 
 
-def _other(call):
-    return ~call.once(_condition)
-
-
 def of_x(call, g):
     """Give the cotangent to x where the condition is true."""
-    return selected_sum(call.once(_condition), g, np.shape(call.get("x")))
+    return chosen_sum(call.once(_condition), True, g, np.shape(call.get("x")))
 
 
 def of_y(call, g):
     """Give the cotangent to y where the condition is false."""
-    return selected_sum(call.once(_other), g, np.shape(call.get("y")))
+    return chosen_sum(call.once(_condition), False, g, np.shape(call.get("y")))
 
 
 def where_tangent(call, tangents):

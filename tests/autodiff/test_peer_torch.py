@@ -133,7 +133,9 @@ def test_complex_gradients_follow_the_same_convention():
     expected = their_gradients(lambda z, c: z.index_add(0, index, c), g, z, c)
     assert_close([own, new], expected)
     _, back = ps.vjp(ps.segment_prod, z, [0, 0, 0])
-    assert_close(back(g[:1])[:1], their_gradients(lambda z: z.prod().reshape(1), g[:1], z))
+    assert_close(
+        back(g[:1])[:1], their_gradients(lambda z: z.prod().reshape(1), g[:1], z)
+    )
 
 
 # --- where torch is not right ---------------------------------------------------------
