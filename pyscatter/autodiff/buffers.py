@@ -165,8 +165,11 @@ def add_one(part, buffer, x, dtype):
         part.add_to(buffer)
 
 
-def add_all(parts, primals, into, g):
-    """Add gradients to buffers; nothing is written if one of these does not do."""
+def add_all(parts, primals, into, g, sparse=False, coalesce=False):
+    """Add gradients to buffers; nothing is written if one of these does not do.
+
+    Returns a tuple of the buffers, and of finished gradients where there is none.
+    """
     pairs = pairs_of(into, parts, primals)
     require_buffers(pairs, primals, g)
     done = []
@@ -178,3 +181,8 @@ def add_all(parts, primals, into, g):
             error.add_note(f"gradients of these arguments had been added: {which}")
             raise
         done.append(i)
+    dtype = None if g is None else g.dtype
+    return tuple(
+        finished(part, x, dtype, sparse, coalesce) if buffer is None else buffer
+        for part, x, buffer in zip(parts, primals, into, strict=True)
+    )

@@ -14,7 +14,7 @@ def rule_of(op):
     """Return the rule of an operation, or say why it has none."""
     try:
         return RULES[op]
-    except (KeyError, TypeError):
+    except (KeyError, TypeError):  # not known, or not even hashable
         name = getattr(op, "__name__", repr(op))
     why = NONE.get(name, "it is no operation of pyscatter that has one")
     raise TypeError(f"{name} has no derivative: {why}")
@@ -46,8 +46,6 @@ def chosen(rule, count, wrt):
 
 def require_inexact(name, x):
     """Refuse integers: nothing flows through them."""
-    if isinstance(x, np.ndarray) and x.dtype.kind == "f":
-        return
     parts = x if isinstance(x, tuple) and not is_matrix(x) else (x,)
     for part in parts:
         dtype = dtype_of(part)
@@ -105,9 +103,10 @@ def numbers_of(out):
 
 def cotangent_of(out, g):
     """Return a cotangent as a native array that fits the result."""
+    if type(g) is type(out) is np.ndarray:
+        if g.dtype is out.dtype and g.shape == out.shape:
+            return g
     out = numbers_of(out)
-    if type(g) is np.ndarray and g.dtype is out.dtype and g.shape == out.shape:
-        return g
     g = np.asarray(g.data if is_matrix(g) else g)
     if g.shape != out.shape:
         raise ValueError(
@@ -129,8 +128,10 @@ class Pullback:
     __slots__ = ("_rule", "_call", "_primals", "_wanted")
 
     def __init__(self, rule, call, primals, wanted):
-        self._rule, self._call = rule, call
-        self._primals, self._wanted = primals, wanted
+        self._rule = rule
+        self._call = call
+        self._primals = primals
+        self._wanted = wanted
 
     def __call__(self, g, *, into=None, sparse=False, coalesce=False):
         """Return one gradient for each positional argument of the call.
@@ -153,21 +154,18 @@ class Pullback:
             Gradients; None for what has none or was not asked for. Where `into` has
             buffers, these.
         """
-        rule, parts = self._rule, [None] * len(self._primals)
+        primals, call, vjps = self._primals, self._call, self._rule.vjps
+        parts = [None] * len(primals)
         if g is not None:
-            g = cotangent_of(self._call.out, g)
+            g = cotangent_of(call.out, g)
             for i in self._wanted:
-                parts[i] = rule.vjps[rule.starred.index(i)](self._call, g)
+                parts[i] = vjps[i](call, g)
         if into is not None:
-            add_all(parts, self._primals, into, g)
-            parts = [p if b is None else None for p, b in zip(parts, into, strict=True)]
+            return add_all(parts, primals, into, g, sparse, coalesce)
         for i in self._wanted:
             if parts[i] is not None:
-                x = self._primals[i]
-                parts[i] = finished(parts[i], x, g.dtype, sparse, coalesce)
-        if into is None:
-            return tuple(parts)
-        return tuple(p if b is None else b for p, b in zip(parts, into, strict=True))
+                parts[i] = finished(parts[i], primals[i], g.dtype, sparse, coalesce)
+        return tuple(parts)
 
     def __repr__(self):
         """Return what it is the pullback of."""
@@ -260,7 +258,9 @@ def vjp(op, /, *primals, ties="even", wrt=None, **options):
     rule = rule_of(op)
     wanted = chosen(rule, len(primals), wrt)
     for i in wanted:
-        require_inexact(rule.arguments[i], primals[i])
+        x = primals[i]
+        if type(x) is not np.ndarray or x.dtype.kind != "f":
+            require_inexact(rule.arguments[i], x)
     call = run(rule, op, primals, options, ties)
     return call.out, Pullback(rule, call, primals, wanted)
 

@@ -42,7 +42,7 @@ def multilinear(step, g, tangents):
     if step.call.get("semiring") or name_of(kind) not in ("add", "mean"):
         return _of_extremes(step, g, tangents)
     for i in step.parents:
-        vjp = step.rule.vjps[step.rule.starred.index(i)]
+        vjp = step.rule.vjps[i]
         for j, moved in tangents.items():
             if j != i:
                 x = step.values[j]
@@ -88,7 +88,7 @@ def by_imaginary_step(step, g, tangents):
     call = calls.run(step.rule, step.op, tuple(primals), options, step.call.ties)
     made = {}
     for i in step.parents:
-        vjp = step.rule.vjps[step.rule.starred.index(i)]
+        vjp = step.rule.vjps[i]
         part = vjp(call, g.astype(np.complex128))
         part = part if isinstance(part, np.ndarray) else part.dense()
         made[i] = -part.imag / STEP  # rules conjugate their factors

@@ -13,6 +13,8 @@ from pyscatter.plan import Plan
 def _options(call, *names):
     """Return those of these options that were given, in words that scatters know."""
     args = call.args
+    if len(args) == 2:  # the array and its index
+        return {}
     options = {name: args[name] for name in (*names, "where", "mode") if name in args}
     if options.get("mode") == "fill":
         options["mode"] = "drop"
@@ -50,7 +52,7 @@ def by_tuples(call):
     options = _options(call, "batch_dims")
     indices = np.asarray(call.get("indices"))
     depth = indices.shape[-1] if indices.ndim else 1
-    own = range(operator.index(options.get("batch_dims", 0)) + depth)
+    own = tuple(range(operator.index(options.get("batch_dims", 0)) + depth))
     return Address(_core.gather_nd, _core.scatter_nd, indices, options, own)
 
 
@@ -84,11 +86,12 @@ def by_packed_mask(call):
 class Scattered:
     """A gradient that is a scatter-add: dense, into a buffer, or row by row."""
 
-    __slots__ = ("address", "g", "shape", "rows")
+    __slots__ = ("address", "g", "shape")
 
-    def __init__(self, address, g, shape, rows=None):
-        self.address, self.g, self.shape = address, g, shape
-        self.rows = rows  # makes (indices, values), where rows are what is named
+    def __init__(self, address, g, shape):
+        self.address = address
+        self.g = g
+        self.shape = shape
 
     def dense(self):
         """Return it as a new array."""
@@ -101,7 +104,17 @@ class Scattered:
 
     def sparse(self):
         """Return it row-sparse, or None where it does not consist of rows."""
-        return None if self.rows is None else RowSparse._of(*self.rows(), self.shape)
+        at = self.address
+        if at.own_axes != (0,) or not self.shape:
+            return None
+        if at.take is _core.gather:
+            index = at.index
+        elif at.take is _core.gather_nd and at.index.ndim > 1:
+            index = at.index[..., 0]
+        else:
+            return None
+        rows, values = flat_rows(index, self.g, self.shape, at.options)
+        return RowSparse._of(rows, values, self.shape)
 
 
 class MaskScattered(Scattered):
@@ -150,16 +163,6 @@ def flat_rows(index, g, shape, options):
     return rows[found], values[found]
 
 
-def _rows_of(call, at, g, shape):
-    """Return what makes row-sparse parts, where the call takes whole rows."""
-    if at.take is _core.gather and at.own_axes == (0,) and shape:
-        return lambda: flat_rows(at.index, g, shape, at.options)
-    if at.take is _core.gather_nd and len(at.own_axes) == 1 and at.index.ndim > 1:
-        if not call.get("batch_dims", 0):
-            return lambda: flat_rows(at.index[..., 0], g, shape, at.options)
-    return None
-
-
 def gather_vjp(address):
     """Return the rule of a gather: its cotangent goes back to where it came from."""
 
@@ -167,7 +170,7 @@ def gather_vjp(address):
         at, shape = address(call), np.shape(call.get("a"))
         if at.take is take_masked:
             return MaskScattered(at, g, shape)
-        return Scattered(at, g, shape, _rows_of(call, at, g, shape))
+        return Scattered(at, g, shape)
 
     return rule
 

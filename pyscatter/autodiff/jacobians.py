@@ -82,7 +82,7 @@ def map_of_call(op, primals, wrt, options, ties):
         return calls.numbers_of(calls.pushed(rule, call, tuple(tangents))).reshape(-1)
 
     def back(u):
-        part = rule.vjps[k](call, u.reshape(out.shape))
+        part = rule.vjps[wrt](call, u.reshape(out.shape))
         made = finished(part, primals[wrt], u.dtype, False, False)
         if made is None:
             return np.zeros(x.size)

@@ -36,10 +36,9 @@ class JacobianOperator:
         """Return the adjoint of the Jacobian times a vector of the result's size."""
         u = np.asarray(u)
         g = u.reshape(self._out_shape).astype(self._float(u), copy=False)
-        k = self._rule.starred.index(self._wrt)
         call = Call(self._call.args, self._call.out, self._call.ties)
         x = self._primals[self._wrt]
-        made = finished(self._rule.vjps[k](call, g), x, g.dtype, False, False)
+        made = finished(self._rule.vjps[self._wrt](call, g), x, g.dtype, False, False)
         if made is None:
             return np.zeros((self.shape[1],) + u.shape[1:], g.dtype)
         made = made.data if is_matrix(made) else made

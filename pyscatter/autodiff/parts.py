@@ -24,8 +24,10 @@ class Address:
     __slots__ = ("take", "put", "index", "options", "own_axes")
 
     def __init__(self, take, put, index, options, own_axes=None):
-        self.take, self.put = take, put
-        self.index, self.options = index, options
+        self.take = take
+        self.put = put
+        self.index = index
+        self.options = options
         self.own_axes = own_axes  # which axes the index tells apart; None: all
 
     def gather(self, x):
@@ -153,7 +155,9 @@ class Call:
     __slots__ = ("args", "out", "ties", "store")
 
     def __init__(self, args, out, ties):
-        self.args, self.out, self.ties = args, out, ties
+        self.args = args
+        self.out = out
+        self.ties = ties
         self.store = {}
 
     def get(self, name, default=None):
@@ -166,6 +170,8 @@ class Call:
 
     def once(self, make):
         """Return what a function makes of the call, made the first time."""
-        if make not in self.store:
-            self.store[make] = make(self)
-        return self.store[make]
+        store = self.store
+        if make in store:
+            return store[make]
+        made = store[make] = make(self)
+        return made

@@ -33,7 +33,7 @@ class Rule(NamedTuple):
     name: str
     arguments: tuple
     starred: tuple  # positions of arguments that have a gradient
-    vjps: tuple
+    vjps: dict  # by these positions
     jvp: Any
     refused: dict  # options that have no derivative, and what to do instead
     fixed: dict  # what the name stands for
@@ -47,6 +47,7 @@ def row(op, arguments, vjps, jvp, jacobian=None, fixed=NO_OPTIONS, **refused):
     starred = tuple(i for i, name in enumerate(names) if name.endswith("*"))
     names = tuple(name.rstrip("*") for name in names)
     refused["out"] = "leave it away, and give the pullback buffers by into="
+    vjps = dict(zip(starred, vjps, strict=True))
     return op, Rule(op.__name__, names, starred, vjps, jvp, refused, fixed, jacobian)
 
 

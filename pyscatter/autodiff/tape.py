@@ -48,8 +48,8 @@ class KnownStep:
 
     def pull(self, g):
         """Return the gradient of each node among the arguments."""
-        starred, vjps = self.rule.starred, self.rule.vjps
-        return {i: vjps[starred.index(i)](self.call, g) for i in self.parents}
+        vjps = self.rule.vjps
+        return {i: vjps[i](self.call, g) for i in self.parents}
 
     def push(self, tangents):
         """Return the tangent of the result; `tangents` by position."""
@@ -237,15 +237,9 @@ class Tape:
         parts = [sums.held.get(v.number) for v in variables]
         values = [v.value for v in variables]
         if into is not None:
-            add_all(parts, values, into, g)
-            parts = [p if b is None else None for p, b in zip(parts, into, strict=True)]
-        made = [
-            finished(p, x, g.dtype, False, False)
-            for p, x in zip(parts, values, strict=True)
-        ]
-        if into is not None:
-            made = [m if b is None else b for m, b in zip(made, into, strict=True)]
-        return tuple(made)
+            return add_all(parts, values, into, g)
+        pairs = zip(parts, values, strict=True)
+        return tuple(finished(p, x, g.dtype, False, False) for p, x in pairs)
 
     def _back_from(self, node):
         """Yield the steps that may have led to a node, the last one first."""
