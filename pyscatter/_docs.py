@@ -75,7 +75,9 @@ PARTS = {
     is written. A Python number that overflows the target's floats warns as NumPy's
     casts do.
 
-    *Derivatives*: linear in `a` and `values` for set, add, sub and mean.
+    *Derivatives*: of floats with respect to `a` and `values`, by `vjp` and `jvp`: exact
+    for duplicates (of several that are set the one that stays), zeros among factors,
+    and ties, which share; linear for set, add, sub and mean.
 
     *Cost*: one pass over index and values, and one over the touched part of the target;
     at most 16 bytes of work memory per index beside a wide accumulator.""",

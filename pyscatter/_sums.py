@@ -166,3 +166,31 @@ class RowSum:
         made.total[self.indices] = self.values
         made.touched[self.indices] = True
         return made
+
+
+def require_parameter(parameter, held):
+    """Refuse what cannot be stepped, before anything is written."""
+    if not isinstance(parameter, np.ndarray) or parameter.shape != held.shape:
+        shape = getattr(parameter, "shape", None)
+        raise ValueError(f"a parameter of shape {held.shape} is needed, got {shape}")
+    if not parameter.flags.writeable:
+        raise ValueError("a parameter is read-only")
+    kinds = "c" if held.dtype.kind == "c" else "f"
+    if parameter.dtype.kind not in kinds and parameter.dtype.name != "bfloat16":
+        raise TypeError(f"a parameter has dtype {parameter.dtype}; expected floats")
+
+
+def restored(state, i, held):
+    """Return the sum number i of a state."""
+    if f"sum.{i}" in state:
+        made = DenseSum(held.shape, held.dtype)
+        total = np.asarray(state[f"sum.{i}"])
+        if total.shape != held.shape:
+            raise ValueError(f"the state has shape {total.shape}, not {held.shape}")
+        made.total[...] = total
+        made.touched = None
+        return made
+    rows = RowSparse(state[f"rows.{i}"], state[f"values.{i}"], held.shape)
+    made = RowSum(held.shape, held.dtype)
+    made.add(rows, 1.0, ALL)
+    return made

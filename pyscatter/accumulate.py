@@ -9,7 +9,14 @@ import threading
 
 import numpy as np
 
-from pyscatter._sums import ALL, FINITE, DenseSum, RowSum
+from pyscatter._sums import (
+    ALL,
+    FINITE,
+    DenseSum,
+    RowSum,
+    require_parameter,
+    restored,
+)
 from pyscatter.autodiff.row_sparse import RowSparse
 
 REDUCTIONS = ("sum", "mean", "mean_of_sums")
@@ -314,7 +321,7 @@ class GradientAccumulator:
         with self._lock:
             params = self._apart(params, "params")
             for parameter, held in zip(params, self._sums, strict=True):
-                _require_parameter(parameter, held)
+                require_parameter(parameter, held)
             factor = self._factor()
             factor = -float(lr) if factor is None else -float(lr) * factor
             for parameter, held in zip(params, self._sums, strict=True):
@@ -373,9 +380,7 @@ class GradientAccumulator:
         with self._lock:
             if str(state["reduction"]) != self._reduction:
                 raise ValueError(f"the state is of reduction {state['reduction']}")
-            self._sums = [
-                _restored(state, i, held) for i, held in enumerate(self._sums)
-            ]
+            self._sums = [restored(state, i, held) for i, held in enumerate(self._sums)]
             weight, *counts = np.asarray(state["counts"]).tolist()
             self.weight = weight
             self.n_adds, self.n_skipped, self.n_nonfinite = map(int, counts)
@@ -386,31 +391,3 @@ class GradientAccumulator:
             f"GradientAccumulator({len(self._sums)} parameters, {self._reduction!r}, "
             f"n_adds={self.n_adds}, weight={self.weight:g})"
         )
-
-
-def _require_parameter(parameter, held):
-    """Refuse what cannot be stepped, before anything is written."""
-    if not isinstance(parameter, np.ndarray) or parameter.shape != held.shape:
-        shape = getattr(parameter, "shape", None)
-        raise ValueError(f"a parameter of shape {held.shape} is needed, got {shape}")
-    if not parameter.flags.writeable:
-        raise ValueError("a parameter is read-only")
-    kinds = "c" if held.dtype.kind == "c" else "f"
-    if parameter.dtype.kind not in kinds and parameter.dtype.name != "bfloat16":
-        raise TypeError(f"a parameter has dtype {parameter.dtype}; expected floats")
-
-
-def _restored(state, i, held):
-    """Return the sum number i of a state."""
-    if f"sum.{i}" in state:
-        made = DenseSum(held.shape, held.dtype)
-        total = np.asarray(state[f"sum.{i}"])
-        if total.shape != held.shape:
-            raise ValueError(f"the state has shape {total.shape}, not {held.shape}")
-        made.total[...] = total
-        made.touched = None
-        return made
-    rows = RowSparse(state[f"rows.{i}"], state[f"values.{i}"], held.shape)
-    made = RowSum(held.shape, held.dtype)
-    made.add(rows, 1.0, ALL)
-    return made

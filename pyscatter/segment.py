@@ -137,7 +137,10 @@ document(
     logarithms are the library's own, so that not even NumPy's choice of code for the
     CPU shows.
 
-    *Derivatives*: linear in `values` for add and mean.
+    *Derivatives*: of floats with respect to `values`, by `vjp` and `jvp`, for one op
+    that is no count, place, any or all: those that are chosen, or equal the order
+    statistic, share; products are exact for zeros; a standard deviation of 0 has 0.
+    Weights are constants. Linear for add and mean.
 
     *Cost*: one pass for the common ops; median and quantile copy the values once and
     select, without a sort.

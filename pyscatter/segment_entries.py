@@ -101,7 +101,7 @@ document(
     is subtracted: no segment can harm another.
 
     *Derivatives*: linear in `values` for add; the transpose is the scan in the other
-    direction.
+    direction. Products are exact for zeros; for extremes the holders so far share.
 
     *Cost*: one pass, and a running value for each segment; no sort, but of ids that are
     far larger than there are entries.

@@ -79,7 +79,8 @@ document(
     threads and CPU. Which NaN, where several meet, is not promised.
 
     *Derivatives*: of a sum with respect to X it is ``spmm(A, G, transpose=True,
-    conjugate=True)``, with respect to the data ``sddmm(A, G, X)``.
+    conjugate=True)``, with respect to the data ``sddmm(A, G, X)``; by `vjp` and `jvp`,
+    for means, the least and greatest, and real semirings too. Winners share.
 
     *Cost*: one row of `X` is read for each entry. CSR, and COO in the order of its
     rows, runs by rows on all threads. CSC and other COO with rows of 256 bytes and more
@@ -171,7 +172,8 @@ document(
     *Determinism*: the same bits for any format, batch, number of threads and CPU.
 
     *Derivatives*: with respect to X, ``spmm`` of the pattern with the cotangent as its
-    data, and Y; with respect to Y the same of its transpose, and X.
+    data, and Y; with respect to Y the same of its transpose, and X; with values="scale"
+    also with respect to the data of `A`.
 
     *Cost*: one row of `X` and one of `Y` are read for each entry.
 

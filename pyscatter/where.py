@@ -126,7 +126,8 @@ document(
     mask leaves out is neither read nor written nor cast: it cannot warn, fault, or
     collide with another thread.
 
-    *Derivatives*: linear in `a` and `values` for set, add, sub and mean.
+    *Derivatives*: of floats with respect to `a` and `values`, by `vjp` and `jvp`; what
+    the mask leaves out has exactly 0. Linear for set, add, sub and mean.
 
     *Cost*: one pass over the mask and over the selected values and elements. Stretches
     of 64 that are not selected cost next to nothing.
@@ -295,7 +296,8 @@ def apply_where(cond, args, f1, f2=None, *, fill_value=None, derivative=None):
     *Determinism*: that of `f1` and `f2`; each is called once, even if nothing is
     selected.
 
-    *Derivatives*: those of `f1` on the selected elements, exactly 0 elsewhere.
+    *Derivatives*: those of `f1`, which `derivative` tells, on the selected elements,
+    exactly 0 elsewhere; `f2` has none. None of second order.
 
     *Cost*: a copy of the arguments, packed, beside what the functions cost.
 

@@ -142,7 +142,7 @@ def require_buffers(pairs, primals, g):
             raise ValueError(f"{what} must be an ndarray, got {type(buffer).__name__}")
         if buffer.shape != shape_of(x):
             raise ValueError(f"{what} has shape {buffer.shape}; expected {shape_of(x)}")
-        if not (buffer.dtype.kind in "fc" or buffer.dtype.name == "bfloat16"):
+        if not (buffer.dtype.char in "efdFD" or buffer.dtype.name == "bfloat16"):
             raise ValueError(f"{what} has dtype {buffer.dtype}; expected floats")
         primal = dtype_of(x)
         if primal is not None and primal.kind == "c" and buffer.dtype.kind != "c":

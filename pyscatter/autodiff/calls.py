@@ -22,7 +22,7 @@ def rule_of(op):
 
 def is_inexact(dtype):
     """Whether numbers of a dtype have derivatives."""
-    return dtype.kind in "fc" or dtype.name == "bfloat16"
+    return dtype.char in "efdFD" or dtype.name == "bfloat16"
 
 
 def chosen(rule, count, wrt):
@@ -52,7 +52,7 @@ def require_inexact(name, x):
         if dtype is not None and not is_inexact(dtype):
             raise TypeError(
                 f"{name!r} has dtype {dtype}; derivatives need floats or complex "
-                "numbers (cast it, or leave it out by wrt=)"
+                "numbers of at most double precision (cast it, or leave it out by wrt=)"
             )
 
 
@@ -82,7 +82,7 @@ def run(rule, op, primals, options, ties):
         args.update(options)
     if rule.fixed:
         args.update(rule.fixed)
-    if type(out) is not np.ndarray or out.dtype.kind not in "fc":
+    if type(out) is not np.ndarray or out.dtype.char not in "efdFD":
         require_inexact_result(rule, out)
     return Call(args, out, ties)
 
@@ -259,7 +259,7 @@ def vjp(op, /, *primals, ties="even", wrt=None, **options):
     wanted = chosen(rule, len(primals), wrt)
     for i in wanted:
         x = primals[i]
-        if type(x) is not np.ndarray or x.dtype.kind != "f":
+        if type(x) is not np.ndarray or x.dtype.char not in "efd":
             require_inexact(rule.arguments[i], x)
     call = run(rule, op, primals, options, ties)
     return call.out, Pullback(rule, call, primals, wanted)

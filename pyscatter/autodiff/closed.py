@@ -11,7 +11,8 @@ from pyscatter.autodiff import segments
 from pyscatter.autodiff.buffers import is_matrix
 from pyscatter.autodiff.entries import counted, powers
 from pyscatter.autodiff.orders import Lines
-from pyscatter.autodiff.products import Product, Terms, coordinates, values_of
+from pyscatter.autodiff.products import Product, coordinates
+from pyscatter.autodiff.structures import Terms, values_of
 from pyscatter.sparse import CSR
 
 

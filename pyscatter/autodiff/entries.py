@@ -3,8 +3,8 @@
 import numpy as np
 
 from pyscatter import _core
+from pyscatter.autodiff.layouts import layout
 from pyscatter.autodiff.parts import unbroadcast
-from pyscatter.autodiff.segments import layout
 
 WAYS = ("ids", "offsets", "lengths")
 

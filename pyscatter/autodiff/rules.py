@@ -19,6 +19,7 @@ from pyscatter.autodiff import (
     products,
     scatters,
     segments,
+    structures,
     wheres,
 )
 from pyscatter.spgemm import spgemm
@@ -115,10 +116,10 @@ RULES = dict((
         products.spmm_forward, closed.of_spmm, beta="add the old array to the product"),
     row(_core.sddmm, "A* X* Y*", (products.sampled_values, products.sampled_left,
         products.sampled_right), products.sampled_forward, closed.of_sddmm),
-    row(spgemm, "A* B*", (products.of_left_factor, products.of_right_factor),
-        products.spgemm_forward, closed.of_spgemm, plan="leave it away"),
-    row(coo_to_csr, "data* coordinates shape", (products.of_contributions,),
-        products.assembly_forward, closed.of_assembly, plan="leave it away"),
+    row(spgemm, "A* B*", (structures.of_left_factor, structures.of_right_factor),
+        structures.spgemm_forward, closed.of_spgemm, plan="leave it away"),
+    row(coo_to_csr, "data* coordinates shape", (structures.of_contributions,),
+        structures.assembly_forward, closed.of_assembly, plan="leave it away"),
 ))
 # fmt: on
 

@@ -357,6 +357,9 @@ V = np.array([1.0, 2.0])
         (lambda: gradients(ps.segment_reduce, V, [0, 0], op="argmax"), "int64"),
         (lambda: ps.vjp(ps.segment_reduce, V, [0, 0], op="any"), "bool"),
         (lambda: ps.vjp(ps.bincount, [0, 1]), "int64"),
+        (lambda: ps.vjp(ps.gather, V.astype(object), [0]), "dtype object"),
+        (lambda: ps.vjp(ps.gather, np.zeros(2, "m8[s]"), [0]), "timedelta"),
+        (lambda: ps.vjp(ps.gather, V.astype("g"), [0]), "at most double precision"),
     ],
 )
 def test_what_has_no_derivative(call, words):
