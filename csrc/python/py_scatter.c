@@ -396,6 +396,12 @@ ps_py_scatter(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
             3,
             {PS_NAME_a, PS_NAME_index, PS_NAME_values, PS_NAME_axis, PS_NAME_batch_dims,
              PS_NAME_where, OPTION_NAMES}};
+    const int is_done =
+            n_args == 3 ? ps_scatter_short_call(ps_get_state(module), args, keywords)
+                        : 0;
+    if (is_done != 0) {
+        return is_done > 0 ? Py_NewRef(args[0]) : NULL;
+    }
     return call_form(module, &signature, PS_FORM_AXIS, args, n_args, keywords);
 }
 
@@ -423,6 +429,12 @@ ps_py_scatter_nd(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
             3,
             {PS_NAME_a, PS_NAME_indices, PS_NAME_values, PS_NAME_batch_dims,
              PS_NAME_where, OPTION_NAMES}};
+    const int is_done =
+            n_args == 3 ? ps_scatter_short_tuples(ps_get_state(module), args, keywords)
+                        : 0;
+    if (is_done != 0) {
+        return is_done > 0 ? Py_NewRef(args[0]) : NULL;
+    }
     return call_form(module, &signature, PS_FORM_ND, args, n_args, keywords);
 }
 
@@ -436,6 +448,12 @@ ps_py_scatter_at(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
             3,
             3,
             {PS_NAME_a, PS_NAME_indices, PS_NAME_values, PS_NAME_where, OPTION_NAMES}};
+    const int is_done =
+            n_args == 3 ? ps_scatter_short_call(ps_get_state(module), args, keywords)
+                        : 0;
+    if (is_done != 0) {
+        return is_done > 0 ? Py_NewRef(args[0]) : NULL;
+    }
     return call_form(module, &signature, PS_FORM_AT, args, n_args, keywords);
 }
 
@@ -527,6 +545,13 @@ drop_in(PyObject *module, const ps_signature *signature, enum ps_op op,
     PyObject *slot[PS_NUM_NAMES];
     ps_scatter_work work;
     work.state = ps_get_state(module);
+    const int is_done =
+            n_args == 3 && keywords == NULL
+                    ? ps_scatter_short(work.state, op, args[0], args[1], args[2])
+                    : 0;
+    if (is_done != 0) {
+        return is_done > 0 ? Py_NewRef(Py_None) : NULL;
+    }
     if (ps_parse(work.state, signature, args, n_args, keywords, slot) < 0 ||
         ps_require_array(work.state, slot[0], "a") < 0) {
         return NULL;

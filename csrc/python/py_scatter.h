@@ -52,4 +52,15 @@ int ps_fold_by_ids(ps_state *state, const ps_fold *fold);
                            PyObject *keywords);
 PS_FOR_EACH_DROP_IN(PS_DECLARE_DROP_IN)
 
+/* scatter_short.c: update a plain array in place by few elements. 1: done; 0: not such
+ * a call, or one whose index is bad, and the long way does it, or says what is wrong;
+ * -1: an exception. */
+int ps_scatter_short(ps_state *state, enum ps_op op, PyObject *target, PyObject *index,
+                     PyObject *values);
+
+/* The same for scatter(a, index, values, ...) with no options but op= and out=a, and
+ * for scatter_nd(a, indices, values, ...). */
+int ps_scatter_short_call(ps_state *state, PyObject *const *args, PyObject *keywords);
+int ps_scatter_short_tuples(ps_state *state, PyObject *const *args, PyObject *keywords);
+
 #endif

@@ -1,0 +1,167 @@
+"""Few elements of plain arrays, which go straight to the kernels, against the twin.
+
+Whatever is not plain takes the long way, with its casts, warnings and words; so does a
+call whose index is bad, which leaves its target as it was.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import pyscatter as ps
+from tests import reference
+from tests.cases import assert_same, random_values, rng_for, snapshot
+
+OPS = ("set", "add", "sub", "mul", "div", "floor_div", "min", "max", "fmin", "fmax")
+DTYPES = ("?", "i1", "u4", "i8", "f2", "f4", "f8", "c8", "g", ">f8", "m8[s]")
+COUNTS = (0, 1, 7, 8, 9, 56, 57, 1024, 1025)
+SIZE = 40
+
+
+def outcome(function, target, *args, **options):
+    """What becomes of a copy of the target, and what the call says."""
+    target = target.copy()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            function(target, *args, **options)
+            said = ""
+        except (TypeError, ValueError, IndexError, OverflowError) as error:
+            said = type(error).__name__
+    return target, said, [str(warning.message) for warning in caught]
+
+
+def in_place(library, name, op):
+    """A call of the library that updates its first argument."""
+
+    def call(target, index, values):
+        getattr(library, name)(target, index, values, op=op, out=target)
+
+    return call
+
+
+@pytest.mark.parametrize("op", OPS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_dtype_and_op(dtype, op):
+    rng = rng_for("short", dtype, op)
+    for n in COUNTS:
+        index = rng.integers(-SIZE, SIZE, n)
+        a, values = (random_values(rng, np.dtype(dtype), k) for k in (SIZE, n))
+        expected = outcome(in_place(reference, "scatter", op), a, index, values)
+        for kind in (np.int64, np.int32, np.int16):
+            own = index.astype(kind)
+            for name in ("scatter", "scatter_at"):
+                got = outcome(in_place(ps, name, op), a, own, values)
+                assert_same(got[0], expected[0], f"{name} {n} {kind}")
+                assert got[1:] == expected[1:]
+        pairs = np.stack([index // 8 % 5 - 5, index % 8], axis=-1)
+        table = a.reshape(5, 8)
+        expected = outcome(in_place(reference, "scatter_nd", op), table, pairs, values)
+        for kind in (np.int64, np.int32, np.uint8):
+            if kind is np.uint8:
+                pairs[:, 0] += 5
+            got = outcome(
+                in_place(ps, "scatter_nd", op), table, pairs.astype(kind), values
+            )
+            assert_same(got[0], expected[0], f"pairs {n} {kind}")
+            assert got[1:] == expected[1:]
+
+
+@pytest.mark.parametrize("library", [ps, reference], ids=["pyscatter", "reference"])
+def test_bad_indices_leave_the_target(library):
+    for n in (1, 10, 60, 1000):
+        for bad in (SIZE, -SIZE - 1, 2**62):
+            index = np.arange(n) % SIZE
+            index[n // 2] = bad
+            a = np.arange(float(SIZE))
+            before = snapshot(a)
+            with pytest.raises(IndexError, match=str(bad)):
+                library.scatter(a, index, np.ones(n), op="add", out=a)
+            with pytest.raises(IndexError, match=str(bad)):
+                library.scatter_nd(a, index[:, None], np.ones(n), op="add", out=a)
+            assert snapshot(a) == before
+
+
+def test_values_of_other_kinds():
+    index = np.array([1, 1, 3])
+    for values in (2.5, 2, True, np.float32(3), [1, 2, 3], np.ones(1), np.ones((1, 3))):
+        for dtype in ("f8", "f4", "i8", "?"):
+            for op in ("set", "add", "max"):
+                a = np.zeros(5, dtype)
+                expected = outcome(in_place(reference, "scatter", op), a, index, values)
+                got = outcome(in_place(ps, "scatter", op), a, index, values)
+                assert_same(got[0], expected[0], f"{values} {dtype} {op}")
+                assert got[1] == expected[1]
+
+
+def test_memory_that_is_shared():
+    for shift in (0, 1, 3):
+        memory = np.arange(24.0)
+        target, values = memory[3:13], memory[3 + shift : 13 + shift]
+        expected = target.copy()
+        np.add.at(expected, np.arange(10)[::-1], values.copy())
+        ps.add_at(target, np.arange(10)[::-1], values)
+        assert_same(target.copy(), expected)
+    own = np.array([3, 2, 1, 0])
+    assert ps.scatter(own, own, np.array([9, 8, 7, 6]), out=own).tolist() == [
+        6,
+        7,
+        8,
+        9,
+    ]
+    own = np.array([0, 1, 1, 0])
+    ps.add_at(own, own, own)
+    assert own.tolist() == [0, 3, 1, 0]
+    table = np.array([[1, 0], [0, 1]])
+    ps.scatter_nd(table, table, np.array([5, 6]), out=table)
+    assert table.tolist() == [[1, 6], [5, 1]]
+
+
+def test_targets_that_take_the_long_way():
+    index, values = np.array([0, 2, 2]), np.ones(3)
+    locked = np.zeros(3)
+    locked.flags.writeable = False
+    for call in (
+        lambda: ps.add_at(locked, index, values),
+        lambda: ps.scatter(locked, index, values, out=locked),
+        lambda: ps.scatter_nd(locked, index[:, None], values, out=locked),
+    ):
+        with pytest.raises(ValueError, match="read-only"):
+            call()
+    wide = np.zeros((3, 2))
+    ps.add_at(wide[:, 1], index, values)
+    ps.scatter_nd(wide.T, np.array([[0, 1], [0, 1]]), np.ones(2), op="add", out=wide.T)
+    assert wide.tolist() == [[0, 1], [2, 0], [0, 2]]
+    other = np.zeros(3)
+    a = np.zeros(3)
+    assert ps.scatter(a, index, values, out=other) is other
+    assert not a.any()
+    assert other.tolist() == [1, 0, 1]
+    for op in (np.add, "sum"):
+        assert ps.scatter(a.copy(), index, values, op=op, out=None).tolist() == [
+            1,
+            0,
+            2,
+        ]
+    with pytest.raises(ValueError, match="unknown op"):
+        ps.scatter(a, index, values, op="nothing", out=a)
+    with pytest.raises(TypeError):
+        ps.scatter(a, index, values, op="add", out=a, other=1)
+    with pytest.raises(TypeError, match="expected integers"):
+        ps.scatter_nd(a, np.array([[True], [False]]), np.ones(2), out=a)
+
+
+def test_integer_division_by_zero():
+    for op in ("div", "floor_div"):
+        expected = outcome(
+            in_place(reference, "scatter", op),
+            np.arange(4),
+            np.arange(3),
+            np.zeros(3, int),
+        )
+        got = outcome(
+            in_place(ps, "scatter", op), np.arange(4), np.arange(3), np.zeros(3, int)
+        )
+        assert_same(got[0], expected[0])
+        assert got[1:] == expected[1:]
