@@ -345,6 +345,41 @@ pack_row(const ps_value_source *source, const char *row, char *to)
     }
 }
 
+/* Do entries lie side by side, and the items of a row apart, as values in C order do
+ * for a target in Fortran order? Items have to be moved as they are. */
+static bool
+are_across(const ps_value_source *source, int64_t entry_stride)
+{
+    const ps_values *const values = source->values;
+    return entry_stride == values->itemsize && values->dtype == source->type &&
+           source->type != PS_b1 && !values->swapped &&
+           ps_size_of(values->itemsize) >= 0 &&
+           source->rows->ndim == source->split.n_outer + 1;
+}
+
+/* n rows of such entries: squares are turned in registers. ns an element of 4 of 8
+ * columns of 12,500 float64, set in Fortran order, turned / row by row (Zen 3):
+ * 0.61 / 0.98. */
+static void
+turn_rows(const ps_value_source *source, const char *from, int64_t n, char *buffer)
+{
+    enum {
+        COLUMNS = 64
+    };
+    const int64_t itemsize = source->values->itemsize;
+    const int64_t stride = source->rows->value_strides[source->rows->ndim - 1];
+    int64_t offset[COLUMNS];
+    for (int64_t first = 0; first < source->width; first += COLUMNS) {
+        const int64_t columns = ps_min(COLUMNS, source->width - first);
+        for (int64_t i = 0; i < columns; i++) {
+            offset[i] = (source->column + first + i) * stride;
+        }
+        ps_kernels()->turn[ps_size_of(itemsize)](buffer + first * itemsize,
+                                                 source->width * itemsize, offset,
+                                                 columns, from, n);
+    }
+}
+
 /* buffer[e] = the row of entry first + e, n of them, run by run along the innermost
  * entry axis: single elements a run at a time, rows one by one. */
 static void
@@ -364,6 +399,10 @@ pack_block(const ps_value_source *source, int64_t first, int64_t n,
         if (source->split.width == 1) {
             ps_convert(source->type, buffer, values->dtype, values->itemsize,
                        values->swapped, from, stride, count);
+            buffer += count * row_nbytes;
+        }
+        else if (are_across(source, stride)) {
+            turn_rows(source, from, count, buffer);
             buffer += count * row_nbytes;
         }
         else {

@@ -119,3 +119,33 @@ def test_columns(op, layout):
         one = LAYOUTS[layout](np.array(a))
         ps.scatter(one, [2, 5], v[0, 0], axis=1, op=op, out=one)
         assert (one[:, [2, 5]] == v[0, 0]).all()
+
+
+@pytest.mark.parametrize("isa", ps._core.levels())
+@pytest.mark.parametrize("dtype", ["?", "u1", "i2", "f4", "f8", "c16", ">f8", "S3"])
+def test_columns_of_arrays_in_fortran_order(dtype, isa):
+    ps._core.force_level(isa)
+    rng = rng_for("fortran", dtype)
+    for rows, columns, n in ((5, 3, 2), (66, 8, 4), (3000, 40, 33), (20_000, 6, 9)):
+        a = np.asfortranarray(rng.integers(0, 2, (rows, columns)).astype(dtype))
+        index = rng.integers(-columns, columns, n)
+        values = rng.integers(0, 2, (rows, n)).astype(dtype)
+        for given in (
+            values,
+            np.asfortranarray(values),
+            values[:, ::-1],
+            values[:, :1],
+        ):
+            expected = a.copy(order="F")
+            expected[:, index] = np.broadcast_to(given, (rows, n))
+            target = a.copy(order="F")
+            ps.scatter(target, index, given, 1, out=target)
+            assert_same(target, expected, f"{rows}")
+        if np.dtype(dtype).kind in "if":
+            expected = np.array(a, order="C")
+            np.add.at(expected, (slice(None), index), values)
+            for threads in (1, 3):
+                with ps.num_threads(threads):
+                    target = a.copy(order="F")
+                    ps.scatter(target, index, values, 1, op="add", out=target)
+                    assert_same(np.array(target, order="C"), expected)
