@@ -6,6 +6,7 @@
 #   make asan     tests under ASan and UBSan           make tsan   those of threads
 #   make test-pythons  the quick tests on the newest Python here, and on NumPy 2.0
 #   make test-peers    others' own tests, answered by pyscatter (test_peer_*.py)
+#   make test-adapters  those of adapters, with torch, TensorFlow, Keras, JAX, autograd
 #   make coverage, make format, make lint, make clean
 #
 # Tests of threads, signals and forks run alone, the others in a process for each core,
@@ -22,6 +23,7 @@ SPREAD := -n $(JOBS) --dist loadfile
 FORMATTED := $(wildcard csrc/base/*.[ch] csrc/kernels/*.[ch] csrc/ops/*.[ch] csrc/python/*.[ch])
 
 .PHONY: all demo test test-quick test-pythons test-peers bench gate asan tsan coverage format lint clean
+.PHONY: all demo test test-quick test-pythons test-adapters bench gate asan tsan coverage format lint clean
 all: $(BUILT)
 
 $(STAMP): pyproject.toml
@@ -58,6 +60,9 @@ $(PEERS)/installed: pyproject.toml
 
 test-peers: $(BUILT) $(PEERS)/installed
 	$(PEERS)/bin/python -m pytest $(wildcard tests/*/test_peer_*.py)
+# An environment of its own in build/, since these packages are large.
+test-adapters: $(BUILT)
+	bash tests/adapters/environment.sh
 
 bench: $(BUILT)
 	$(BIN)/python -m benchmarks.report

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# The tests of adapters, in an environment of their own with every package, on the tree
+# as it is built. The environment is build/adapters, and is filled again when this file
+# changes. torch is named by the exact version that is the CPU build.
+set -euo pipefail
+script=$(realpath "$0")
+cd "$(dirname "$script")/../.."
+place=$PWD/build/adapters
+python=$place/bin/python
+packages=(
+    torch==2.13.0 tensorflow-cpu keras jax autograd scipy ml_dtypes numpy
+    "pytest>=8" "hypothesis>=6.100"
+)
+if [ ! -e "$place/installed" ] || [ "$script" -nt "$place/installed" ]; then
+    "${PYTHON:-python3}" -m venv "$place"
+    "$python" -m pip install --quiet --upgrade "pip>=25.1"
+    "$python" -m pip install --quiet "${packages[@]}"
+    touch "$place/installed"
+fi
+JAX_PLATFORMS=cpu TF_CPP_MIN_LOG_LEVEL=3 PYTHONPATH=$PWD \
+    "$python" -m pytest -q tests/compat tests/adapters
