@@ -22,8 +22,8 @@ PYTEST := $(BIN)/python -m pytest
 SPREAD := -n $(JOBS) --dist loadfile
 FORMATTED := $(wildcard csrc/base/*.[ch] csrc/kernels/*.[ch] csrc/ops/*.[ch] csrc/python/*.[ch])
 
-.PHONY: all demo test test-quick test-pythons test-peers bench gate asan tsan coverage format lint clean
-.PHONY: all demo test test-quick test-pythons test-adapters bench gate asan tsan coverage format lint clean
+.PHONY: all demo test test-quick test-pythons test-peers test-adapters bench gate asan \
+	tsan coverage format lint clean
 all: $(BUILT)
 
 $(STAMP): pyproject.toml

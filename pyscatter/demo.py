@@ -5,14 +5,11 @@ token gets a number. From there on all is indexed updates: counting, a token-by-
 matrix, first and last occurrence, sums and maxima of segments, statistics by a plan,
 places and weights under a mask, the lookup of rows of an embedding table and the update
 of its rows by gradients, products with the matrix of tokens by files and with that of
-which token follows which, and a training step on the latter; tokens are numbered by
-their text, and lines grouped by file and indentation. Each step is done in NumPy and by
-pyscatter, the answers are compared, and a table shows both times. Reading, splitting
-and the numbering that the other steps use is plain Python and no part of any time.
-which token follows which, and the change of frequencies from one part of the stream to
-the next. Each step is done in NumPy and by pyscatter, the answers are
-compared, and a table shows both times. Reading, splitting and numbering is plain Python
-and no part of any time there.
+which token follows which, a training step on the latter, the change of frequencies from
+one part of the stream to the next; tokens are numbered by their text, and lines grouped
+by file and indentation. Each step is done in NumPy and by pyscatter, the answers are
+compared, and a table shows both times. Reading, splitting and the numbering that the
+other steps use is plain Python and no part of any time.
 """
 
 import argparse
@@ -30,8 +27,8 @@ from typing import NamedTuple
 import numpy as np
 
 import pyscatter as ps
-from pyscatter._demo_keys import indented, numbered
 from pyscatter._demo_change import moved, report
+from pyscatter._demo_keys import indented, numbered
 from pyscatter._demo_products import described, find_far_rank, ranked
 from pyscatter._demo_training import trained
 from pyscatter.bench import HEAD, OURS, Row, Way, compare, describe, line, measure
@@ -424,6 +421,8 @@ def numbering(corpus):
 def indentation(corpus):
     """The longest line of each file and indentation: groups by two keys."""
     return Step("longest by file and indentation", indented(corpus))
+
+
 def movement(corpus):
     """How token frequencies change from one part of the stream to the next."""
     return Step("frequencies from part to part", moved(corpus))
