@@ -7,7 +7,7 @@
  * contents would be cheaper, and would miss what another thread has written.
  *
  * Values are not kept: they change more often than a structure, and bringing them into
- * order reads each of them once, from anywhere: 3 ns an entry on one thread.
+ * order reads each of them once, from anywhere, some 3 ns an entry on one thread.
  */
 #include "ops/transpose.h"
 
