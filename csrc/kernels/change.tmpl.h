@@ -106,7 +106,7 @@ OF_TYPE(fill_group)(T *group, const T *from, int64_t n)
 
 typedef struct {
     OF_TYPE(lanes_of) size, distance, square, low, high;
-    OF_TYPE(counts_of) bits, value, over;
+    OF_TYPE(counts_of) bits, turned, over;
 } OF_TYPE(differences);
 
 typedef struct {
@@ -122,11 +122,11 @@ OF_TYPE(take_difference)(OF_TYPE(differences) * s, const int k, const bool has_t
     const VECTOR size = OF_TYPE(size_of_lanes)(diff);
     const VECTOR distance =
             OF_TYPE(kept_lanes)(is_part, diff - OF_TYPE(all_lanes)(rule->pivot), live);
-    const LANES value = (LANES)(old != now);
+    const LANES turned = ((LANES)old ^ (LANES)now) < (LANES){0};
     const VECTOR limit = OF_TYPE(all_lanes)(rule->atol) +
                          OF_TYPE(all_lanes)(rule->rtol) * OF_TYPE(size_of_lanes)(old);
     s->bits.part[k] += OF_TYPE(kept_counts)(is_part, (LANES)old != (LANES)now, live);
-    s->value.part[k] += OF_TYPE(kept_counts)(is_part, value, live);
+    s->turned.part[k] += OF_TYPE(kept_counts)(is_part, turned, live);
     if (has_tol) {
         s->over.part[k] += OF_TYPE(kept_counts)(is_part, ~(LANES)(size <= limit), live);
     }
@@ -257,9 +257,8 @@ OF_TYPE(change_differences)(const bool has_tol, const bool has_diff,
     change->max_abs = change->max > -change->min ? change->max : -change->min;
     change->sum_abs = OF_TYPE(sum_of_lanes)(&s.size);
     change->n_changed = OF_TYPE(count_of_lanes)(&s.bits);
-    change->n_changed_value = OF_TYPE(count_of_lanes)(&s.value);
-    change->n_over_tol =
-            has_tol ? OF_TYPE(count_of_lanes)(&s.over) : change->n_changed_value;
+    change->n_sign_flips = OF_TYPE(count_of_lanes)(&s.turned);
+    change->n_over_tol = has_tol ? OF_TYPE(count_of_lanes)(&s.over) : 0;
     change->sum_squares =
             squares + 2 * pivot * distance + pivot * pivot * (double)block->n;
     OF_TYPE(settle_moments)

@@ -2,8 +2,12 @@
  * under its contract.
  *
  * Squares of both arrays and their product are summed in the same lanes, so that equal
- * arrays have a cosine of exactly 1. Zeros and signs are counted apart from the rest:
- * their four counts beside seven sums would not stay in sixteen registers.
+ * arrays have a cosine of exactly 1. Only a block whose least square is zero
+ * may hold a zero, and is looked at once more: without zeros the signs that differ are
+ * those that the first loop has counted, and values differ where bits do.
+ *
+ * The next block is asked for meanwhile: a block is a page, at whose end the hardware
+ * stops reading ahead. 2.5 million pairs of f32 take 1.6 ms, and 2.5 without.
  *
  * The norm of the new array is summed beside its distances from the pivot, although it
  * follows from these: it has to round as the norm of the old array does. Variances do
@@ -13,7 +17,7 @@
 /* Sums of squares and of products; distances of the new elements from the pivot, and
  * their squares; extremes. */
 typedef struct {
-    OF_TYPE(lanes_of) old, now, dot, distance, square, low, high;
+    OF_TYPE(lanes_of) old, now, dot, distance, square, low, high, least;
 } OF_TYPE(levels);
 
 /* A group of eight: lanes that are no elements add nothing, and leave extremes alone.
@@ -26,16 +30,17 @@ OF_TYPE(take_levels)(OF_TYPE(levels) * s, const bool has_old, const bool is_part
     for (int k = 0; k < OF_TYPE(CHANGE_VECTORS); k++) {
         const int at = k * OF_TYPE(CHANGE_ITEMS);
         const VECTOR n = *(const VECTOR *)(now + at);
-        const VECTOR kept = OF_TYPE(kept_lanes)(is_part, n, live[k]);
         const VECTOR distance =
                 OF_TYPE(kept_lanes)(is_part, n - OF_TYPE(all_lanes)(pivot), live[k]);
+        VECTOR least = n * n;
+        s->now.part[k] += OF_TYPE(kept_lanes)(is_part, least, live[k]);
         if (has_old) {
-            const VECTOR o =
-                    OF_TYPE(kept_lanes)(is_part, *(const VECTOR *)(old + at), live[k]);
-            s->old.part[k] += o * o;
-            s->dot.part[k] += o * kept;
+            const VECTOR o = *(const VECTOR *)(old + at), square = o * o;
+            s->old.part[k] += OF_TYPE(kept_lanes)(is_part, square, live[k]);
+            s->dot.part[k] += OF_TYPE(kept_lanes)(is_part, o * n, live[k]);
+            least = OF_TYPE(least_lanes)(least, square);
         }
-        s->now.part[k] += kept * kept;
+        s->least.part[k] = OF_TYPE(least_lanes)(least, s->least.part[k]);
         s->distance.part[k] += distance;
         s->square.part[k] += distance * distance;
         s->low.part[k] = OF_TYPE(least_lanes)(n, s->low.part[k]);
@@ -65,6 +70,7 @@ OF_TYPE(take_zeros)(OF_TYPE(counts_of) * s, const bool has_old, const bool is_pa
             s[1].part[k] += was;
             s[2].part[k] += zero & was;
             s[3].part[k] += turned & ~(zero | was);
+            s[4].part[k] += OF_TYPE(kept_counts)(is_part, (LANES)(o != n), live[k]);
         }
     }
 }
@@ -76,7 +82,7 @@ OF_TYPE(change_zeros)(const bool has_old, const ps_change_block *block,
                       ps_change *change, int64_t *old_zeros)
 {
     const T *const now = block->now, *const old = has_old ? block->old : now;
-    OF_TYPE(counts_of) s[4];
+    OF_TYPE(counts_of) s[5];
     const LANES all[OF_TYPE(CHANGE_VECTORS)] = {0};
     const int64_t n = block->n, whole = n & -CHANGE_LANES;
     memset(s, 0, sizeof(s));
@@ -97,6 +103,7 @@ OF_TYPE(change_zeros)(const bool has_old, const ps_change_block *block,
     change->n_became_zero = has_old ? change->n_zero - both : 0;
     change->n_left_zero = *old_zeros - both;
     change->n_sign_flips = OF_TYPE(count_of_lanes)(&s[3]);
+    change->n_changed_value = OF_TYPE(count_of_lanes)(&s[4]);
 }
 
 /* Norms, products, and the moments and extremes of the new array; false: see
@@ -114,8 +121,11 @@ OF_TYPE(change_levels)(const bool has_old, const ps_change_block *block,
 #pragma GCC unroll 4
     for (int k = 0; k < OF_TYPE(CHANGE_VECTORS); k++) {
         s.low.part[k] = s.high.part[k] = OF_TYPE(all_lanes)(now[0]);
+        s.least.part[k] = OF_TYPE(all_lanes)(now[0] * now[0]);
     }
     for (int64_t i = 0; i < whole; i += CHANGE_LANES) {
+        __builtin_prefetch(old + i + PS_CHANGE_BLOCK);
+        __builtin_prefetch(now + i + PS_CHANGE_BLOCK);
         OF_TYPE(take_levels)(&s, has_old, false, old + i, now + i, pivot, all);
     }
     if (whole < n) {
@@ -130,8 +140,11 @@ OF_TYPE(change_levels)(const bool has_old, const ps_change_block *block,
      */
     const double distance = OF_TYPE(sum_of_lanes)(&s.distance);
     const double squares = OF_TYPE(sum_of_lanes)(&s.square);
-    int64_t old_zeros;
-    OF_TYPE(change_zeros)(has_old, block, change, &old_zeros);
+    int64_t old_zeros = 0;
+    change->n_changed_value = change->n_changed;
+    if (!(OF_TYPE(extreme_of_lanes)(true, &s.least) > 0)) {
+        OF_TYPE(change_zeros)(has_old, block, change, &old_zeros);
+    }
     change->new_min = (double)OF_TYPE(extreme_of_lanes)(true, &s.low);
     change->new_max = (double)OF_TYPE(extreme_of_lanes)(false, &s.high);
     change->new_squares = OF_TYPE(sum_of_lanes)(&s.now);
@@ -170,6 +183,7 @@ OF_TYPE(change)(const ps_change_block *block, ps_change *change)
             is_good = OF_TYPE(change_differences)(false, false, block, change);
         }
         is_good = OF_TYPE(change_levels)(true, block, change) && is_good;
+        change->n_over_tol = has_tol ? change->n_over_tol : change->n_changed_value;
     }
     if (!is_good) {
         OF_TYPE(change_exactly)(block, change);
