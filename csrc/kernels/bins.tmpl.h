@@ -145,7 +145,8 @@ OF_TYPE(bin_order)(T x)
 {
     KEY bits;
     memcpy(&bits, &x, sizeof(bits));
-    return bits >= 0 ? bits : (KEY)((KEY)1 << (8 * sizeof(KEY) - 1)) - bits;
+    const KEY least = sizeof(KEY) == 4 ? (KEY)INT32_MIN : (KEY)INT64_MIN;
+    return bits >= 0 ? bits : least - bits;
 }
 
 /* The cell of an element: a map that never decreases, NaN aside. */

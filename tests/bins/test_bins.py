@@ -1,6 +1,7 @@
 """Bins against their slow twin and NumPy: dtypes, layouts, edges, ways, bad input."""
 
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -222,6 +223,34 @@ def test_threads_do_not_matter(threads):
     assert_same(
         counts, np.histogram2d(x, x[::-1], (50, 8), [(-3, 3)] * 2)[0].astype(int), ""
     )
+
+
+def test_another_thread_writes():
+    """Numbers are anything, but they are numbers of bins."""
+    x = rng_for("bin race").standard_normal(100_000)
+    raw, is_done = x.view(np.uint8), threading.Event()
+
+    def spoil():
+        rng = rng_for("spoil")
+        while not is_done.is_set():
+            raw[:] = rng.integers(0, 256, raw.size, np.uint8)
+
+    spoiler = threading.Thread(target=spoil)
+    spoiler.start()
+    try:
+        for way in WAYS * 2:
+            CORE.force_bin_way(way)
+            for bins, limits in ((9, (-1, 1)), (EDGES["clustered"], None)):
+                ids, edges = ps.bin_index(x, bins, limits)
+                assert ids.min() >= -1
+                assert ids.max() < len(edges) - 1
+            counts = ps.binned_reduce((x, x[::-1]), None, 9, (-1, 1)).result
+            assert 0 <= counts.sum() <= len(x)
+            for kind in ("log2", "tb1", 30):
+                assert ps.histogram(x, kind).counts.sum() <= len(x)
+    finally:
+        is_done.set()
+        spoiler.join()
 
 
 WRONG = {

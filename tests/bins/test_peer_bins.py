@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import pyscatter
@@ -90,5 +91,7 @@ def test_the_others_pass(report):
 @pytest.mark.parametrize("pattern", DEVIATIONS)
 def test_deviation_is_one(report, pattern):
     meant = [name for name in report["tests"] if re.fullmatch(pattern, name)]
+    if not meant and np.lib.NumpyVersion(np.__version__) < "2.4.0":
+        pytest.skip("this NumPy has no such test yet")
     assert meant, "no such test"
     assert [name for name in meant if name not in others(report)] == []
