@@ -198,14 +198,16 @@ is_pair(PyObject *range)
     return are;
 }
 
-/* A snapshot of a list; other objects as they are. A new reference, or NULL where there
- * is an exception or nothing. */
+/* A snapshot of a list, or of a table of ranges; other objects as they are. A new
+ * reference, or NULL where there is an exception or nothing. */
 static PyObject *
-snapshot(PyObject *object)
+snapshot(PyObject *object, bool takes_table)
 {
-    return object == NULL    ? NULL
-           : is_list(object) ? PySequence_Tuple(object)
-                             : Py_NewRef(object);
+    const bool is_table = object != NULL && takes_table && PyArray_Check(object) &&
+                          PyArray_NDIM((PyArrayObject *)object) == 2;
+    return object == NULL                ? NULL
+           : is_table || is_list(object) ? PySequence_Tuple(object)
+                                         : Py_NewRef(object);
 }
 
 static int
@@ -238,7 +240,8 @@ take_requests(ps_binning *binning, PyObject *bins, PyObject *range)
 static int
 take_all_bins(ps_binning *binning, PyObject *bins, PyObject *range)
 {
-    PyObject *const own_bins = snapshot(bins), *const own_range = snapshot(range);
+    PyObject *const own_bins = snapshot(bins, false), *const own_range =
+                                                              snapshot(range, true);
     const int status =
             PyErr_Occurred() ? -1 : take_requests(binning, own_bins, own_range);
     Py_XDECREF(own_bins);

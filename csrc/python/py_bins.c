@@ -349,13 +349,10 @@ call_segments(binned_work *work, PyObject *module, PyObject *values)
     return result;
 }
 
-/* `results` into what out= names, where something is. Steals it. */
+/* `results` into what out= names. Steals it. */
 static PyObject *
-deliver(const binned_work *work, PyObject *results, PyObject *out)
+write_results(const binned_work *work, PyObject *results, PyObject *out)
 {
-    if (results == NULL || out == NULL) {
-        return results;
-    }
     const bool are_many = PyTuple_Check(results);
     const Py_ssize_t n = are_many ? PyTuple_GET_SIZE(results) : 1;
     int status = -1;
@@ -370,6 +367,43 @@ deliver(const binned_work *work, PyObject *results, PyObject *out)
     }
     Py_DECREF(results);
     return status == 0 ? Py_NewRef(out) : NULL;
+}
+
+/* Do places or counts come with the results, which are first of a tuple then? */
+static bool
+has_company(const binned_work *work)
+{
+    bool has = false;
+    for (int i = 0; !has && i < work->n_options; i++) {
+        PyObject *const name = work->names[i];
+        has = PyObject_IsTrue(work->options[i]) == 1 &&
+              (PyUnicode_CompareWithASCIIString(name, "return_arg") == 0 ||
+               PyUnicode_CompareWithASCIIString(name, "return_counts") == 0);
+    }
+    return has;
+}
+
+/* What out= names receives the results, where something is named. Steals them. */
+static PyObject *
+deliver(const binned_work *work, PyObject *all, PyObject *out)
+{
+    if (all == NULL || out == NULL) {
+        return all;
+    }
+    if (!has_company(work) || !PyTuple_Check(all)) {
+        return write_results(work, all, out);
+    }
+    PyObject *const first =
+            write_results(work, Py_NewRef(PyTuple_GET_ITEM(all, 0)), out);
+    PyObject *const rest = PyTuple_GetSlice(all, 1, PyTuple_GET_SIZE(all));
+    PyObject *const head =
+            first != NULL && rest != NULL ? PyTuple_Pack(1, first) : NULL;
+    PyObject *const together = head != NULL ? PySequence_Concat(head, rest) : NULL;
+    Py_XDECREF(first);
+    Py_XDECREF(rest);
+    Py_XDECREF(head);
+    Py_DECREF(all);
+    return together;
 }
 
 /* Values, a mask and weights as segments see them; views are made once nothing more

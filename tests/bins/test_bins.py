@@ -175,6 +175,19 @@ def test_results_are_those_of_segments():
     right = ps.segment_reduce(flat, ids.ravel(), 12, weights=weights.ravel())
     assert got is out
     assert_same(out, right.reshape(3, 4, 2).astype(np.float32), "out")
+    found, counts = ps.binned_reduce(
+        (x, y),
+        values,
+        (3, 4),
+        np.array([[0, 1], [0, 1]]),
+        op="add",
+        where=mask,
+        return_counts=True,
+        out=out,
+    ).result
+    assert found is out
+    assert counts.shape == (3, 4)
+    assert counts.sum() == mask.sum()
     both = ps.binned_reduce((x,), (values, values[..., 0]), 3, op="add").result
     assert [r.shape for r in both] == [(3, 2), (3,)]
 
