@@ -5,6 +5,9 @@ judged by the way that the library takes, which bounds the time, and by the cloc
 the test is slow.
 """
 
+import os
+import subprocess
+import sys
 import threading
 import time
 import tracemalloc
@@ -149,3 +152,39 @@ def test_interrupts_and_errors_leave_out_as_it_was():
         with pytest.raises(ValueError):
             call()
         assert (out == 7).all()
+
+
+MEASURED = """
+import sys
+import numpy as np
+import pyscatter as ps
+
+def field(name):
+    with open("/proc/self/status") as lines:
+        [line] = [line for line in lines if line.startswith(name)]
+    return int(line.split()[1]) * 1024
+
+n = 2_000_000
+keys = np.random.default_rng(0).permutation(n) * int(sys.argv[1])
+keys = keys.astype(sys.argv[2])
+ps.set_num_threads(1)
+ps.factorize(keys[:1000])
+before = field("VmRSS")
+ids, uniques = ps.factorize(keys, sort=sys.argv[3] == "sort")
+print((field("VmHWM") - before - ids.nbytes - uniques.nbytes) / n)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="needs /proc")
+@pytest.mark.parametrize("order", ["sort", "unsorted"])
+@pytest.mark.parametrize("factor", ["1", "1000000"])
+@pytest.mark.parametrize("dtype", ["i8", "f8", "U12"])
+def test_memory_of_keys_that_all_differ(dtype, factor, order):
+    """Beyond results at most 24 bytes a key, and what the allocator rounds up."""
+    path = os.path.dirname(os.path.dirname(ps.__file__))
+    out = subprocess.check_output(
+        [sys.executable, "-c", MEASURED, factor, dtype, order],
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert float(out) < 26
