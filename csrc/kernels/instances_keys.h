@@ -16,14 +16,14 @@ enum {
 /* ---- words ---- */
 
 /* The bits of a float of `nbits` bits whose infinity is `infinity`, in the order of the
- * numbers, in the lowest bits of the word; NaN is all ones there. */
+ * numbers, in the lowest bits of the word: their size is added to the sign bit, or
+ * taken from it, which gives both zeros one word. NaN is all ones there. */
 TEMPLATE_INLINE uint64_t
 ordered_bits(uint64_t bits, int nbits, uint64_t infinity)
 {
     const uint64_t sign = UINT64_C(1) << (nbits - 1), ones = sign | (sign - 1);
-    const uint64_t size = bits & (sign - 1);
-    const uint64_t ordered = (bits & sign) && size != 0 ? ~bits & ones : size | sign;
-    return size > infinity ? ones : ordered;
+    const uint64_t size = bits & (sign - 1), minus = 0 - (bits >> (nbits - 1));
+    return size > infinity ? ones : sign + ((size ^ minus) - minus);
 }
 
 /* Halves are ordered by their bits, as floats are: no conversion is needed. */
