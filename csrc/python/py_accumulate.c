@@ -81,7 +81,8 @@ static int
 check_chosen(PyArrayObject *g, PyArrayObject *mask)
 {
     const bool fits = PyArray_NDIM(g) == 3 && PyArray_SAMESHAPE(g, mask) &&
-                      lies_plain(g) && PyArray_TYPE(mask) == NPY_BOOL &&
+                      lies_plain(g) && ps_lies_in_base(mask) &&
+                      PyArray_TYPE(mask) == NPY_BOOL &&
                       (PyArray_DIM(g, 2) <= 1 || PyArray_STRIDE(mask, 2) == 1 ||
                        PyArray_STRIDE(mask, 2) == 0);
     if (!fits) {

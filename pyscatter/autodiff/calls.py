@@ -221,7 +221,8 @@ def vjp(op, /, *primals, ties="even", wrt=None, **options):
     -----
     A gradient has the precision of its cotangent, which may be wider than the result. A
     complex gradient is that of steepest ascent: the adjoint of the derivative under
-    ``<a, b> = Re(vdot(a, b))``, as in torch. None as cotangent is zero.
+    ``<a, b> = Re(vdot(a, b))``, as in torch. None as cotangent is zero. A gradient may
+    be the cotangent itself, not a copy of it.
 
     *Order and duplicates*: exact. "set" gives its gradient to the value that stayed,
     products have for a factor the product of all others, without a division, and what
