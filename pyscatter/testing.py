@@ -3,8 +3,9 @@
 import numpy as np
 
 from pyscatter.autodiff import calls
-from pyscatter.autodiff.buffers import dtype_of, is_matrix, with_data
+from pyscatter.autodiff.buffers import dtype_of, finished, is_matrix, with_data
 from pyscatter.autodiff.rules import RULES
+from pyscatter.autodiff.tape import KnownStep
 
 # Operations that are at most of degree two along a line: central differences of any
 # step are exact there, but for rounding.
@@ -15,6 +16,8 @@ QUADRATIC = {
 }
 QUADRATIC_OPS = {"set", "first", "last", "add", "sub", "mean", "sum"}
 STEP = 1e-6
+SECOND_STEP = 1e-5
+JUMP = 1e3  # a slope of gradients that is none: a kink lies between the ends
 
 
 def check_grads(op, /, *primals, vjp=None, jvp=None, **options):
@@ -49,12 +52,13 @@ def check_grads(op, /, *primals, vjp=None, jvp=None, **options):
 
     Notes
     -----
-    Three checks. The dot test is in the dtypes given, and sees errors of structure.
+    Four checks. The dot test is in the dtypes given, and sees errors of structure.
     Central differences are taken in double precision: with a step of 1/2 where the
     operation is at most quadratic, which is exact, and of 1e-6 elsewhere. Elements
     whose one-sided slopes differ sit on a kink, where a subgradient is a choice, and
     are left out of the differences, as are those that are not finite. Gradients must
-    have the shape of their argument.
+    have the shape of their argument. Second derivatives of operations, where the
+    library knows them, are compared with differences of gradients, of real numbers.
 
     See Also
     --------
@@ -88,6 +92,8 @@ def check_grads(op, /, *primals, vjp=None, jvp=None, **options):
     g = _direction(rng, out)
     _check_dot(g, tangent, made.back(g), primals, tangents)
     _check_differences(made, op, primals, tangents, options)
+    if isinstance(made, _Known):
+        _check_second(made, g, tangents)
 
 
 class _Known:
@@ -103,6 +109,11 @@ class _Known:
     def can_move(self, i):
         x = self.primals[i]
         return i in self.wanted and not (is_matrix(x) and x.data is None)
+
+    def asked(self):
+        names = ("dtype", "casting")
+        kept = {k: v for k, v in self.options.items() if k not in names}
+        return {**kept, "ties": self.ties}
 
     def forward(self, tangents):
         return calls.jvp(
@@ -262,3 +273,48 @@ def _zero_like(direction):
     if isinstance(direction, tuple):
         return tuple(map(_zero_like, direction))
     return np.zeros_like(direction)
+
+
+def _gradients(made, g, tangents, by):
+    """Return the gradients of moved arguments, as arrays by position."""
+    pairs = zip(made.primals, tangents, strict=True)
+    moved = tuple(_moved(x, d, by) for x, d in pairs)
+    step = KnownStep(made.op, moved, dict.fromkeys(made.wanted), made.asked())
+    parts = step.pull(g)
+    return step, {
+        i: _numbers(finished(part, moved[i], g.dtype, False, False))
+        for i, part in parts.items()
+        if part is not None and tangents[i] is not None
+    }
+
+
+def _check_second(made, g, tangents):
+    """Compare the change of gradients with differences of them."""
+    if made.rule.name == "apply_where":
+        return
+    numbers = [_numbers(made.out), *(_numbers(made.primals[i]) for i in made.wanted)]
+    if any(x.dtype.kind == "c" for x in numbers):
+        return
+    g = _numbers(g).astype(np.float64)
+    wide = {i: d.astype(np.float64) for i, d in enumerate(tangents) if d is not None}
+    step, here = _gradients(made, g, tangents, 0.0)
+    with np.errstate(all="ignore"):
+        try:
+            bent = step.bend(g, wide, step.push(wide))
+        except TypeError:  # nobody knows it
+            return
+        ends = [_gradients(made, g, tangents, s * SECOND_STEP)[1] for s in (1, -1)]
+        for i, middle in here.items():
+            slope = (ends[0][i] - ends[1][i]) / (2 * SECOND_STEP)
+            curve = np.abs(ends[0][i] - 2 * middle + ends[1][i]) / SECOND_STEP
+            scale = 1 + np.abs(slope)
+            got = bent.get(i, np.zeros(middle.shape))
+            got = got if isinstance(got, np.ndarray) else got.dense()
+            bad = np.isfinite(slope) & (curve <= 1e-2 * scale) & (scale < JUMP)
+            bad &= ~(np.abs(got - slope) <= 1e-5 * scale)
+            if bad.any():
+                at = tuple(int(k) for k in np.argwhere(bad)[0])
+                raise AssertionError(
+                    f"the gradient of argument {i} changes by {got[at]!r} at {at}, but "
+                    f"differences say {slope[at]!r}"
+                )

@@ -14,6 +14,10 @@ from pyscatter.autodiff.parts import Call, unbroadcast
 from pyscatter.autodiff.scatters import name_of
 
 MULTILINEAR = {"spmm", "sddmm", "spgemm"}
+UNKNOWN = {
+    "apply_where": "that of f1 is not known",
+    "change_stats": "no field has one here",
+}
 STEP = 1e-100
 OWN_STEP = 1e-5
 
@@ -22,8 +26,8 @@ def bend(step, g, tangents, tangent):
     """Return the change of each node's gradient, for the moves of all arguments."""
     if step.name in MULTILINEAR:
         return multilinear(step, g, tangents)
-    if step.name == "apply_where":
-        raise TypeError("apply_where has no second derivative: f1's is not known")
+    if step.name in UNKNOWN:
+        raise TypeError(f"{step.name} has no second derivative: {UNKNOWN[step.name]}")
     op = name_of(step.call.get("op", "set"))
     is_segment = step.name.startswith("segment_")
     formula = FORMULAS.get(op) if is_segment else None
@@ -91,31 +95,36 @@ def by_imaginary_step(step, g, tangents):
         vjp = step.rule.vjps[i]
         part = vjp(call, g.astype(np.complex128))
         part = part if isinstance(part, np.ndarray) else part.dense()
-        made[i] = -part.imag / STEP  # rules conjugate their factors
+        made[i] = np.asarray(-part.imag / STEP)  # rules conjugate their factors
     return made
 
 
 # --- formulas -------------------------------------------------------------------------
 
 
+def _moved(call, g, dx):
+    """Return deviations of the tangent, times g in their segment, where they count."""
+    it = call.once(segments.layout)
+    mask = call.once(segments.term_of).mask
+    moved = segments.centred(call, segments.taken(it, dx)) * it.at.gather(g)
+    return moved if mask is None else np.where(mask, moved, 0.0)
+
+
 def var_bend(call, g, dx, tangent):
-    """A variance is quadratic: its gradient is linear in x."""
-    args = dict(call.args)
-    args["values"] = dx.astype(np.float64)
-    return segments.of_values(Call(args, call.out, call.ties), g)
+    """The gradient 2 d g / n is linear in x."""
+    with np.errstate(all="ignore"):
+        moved = _moved(call, 2 * g / segments.left(call), dx)
+    return segments.given_back(call, moved)
 
 
 def std_bend(call, g, dx, tangent):
     """The gradient d g / (n s): the change of d, then that of s."""
     it = call.once(segments.layout)
     with np.errstate(all="ignore"):
-        slope = call.once(segments.term_of)
         own = np.where(call.out == 0, 0, tangent / call.out)
-        moved = segments.centred(call, segments.taken(it, dx))
-        left = segments.left(call)
-        scale = np.where(call.out == 0, 0, 1 / (left * call.out))
-        first = moved * it.at.gather(g * scale)
-    second = slope.times(it.at.gather(g * own))
+        scale = np.where(call.out == 0, 0, 1 / (segments.left(call) * call.out))
+        first = _moved(call, g * scale, dx)
+        second = call.once(segments.term_of).times(it.at.gather(g * own))
     return segments.given_back(call, first - second)
 
 

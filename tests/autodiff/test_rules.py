@@ -137,6 +137,16 @@ def test_segments_laid_out_otherwise(op):
         check_grads(ps.segment_reduce, X, IDS, 4, op=op, initial=0.5)
 
 
+@pytest.mark.parametrize("op", FOLDS)
+def test_segments_with_missing_values(op):
+    values = X.copy()
+    values[[0, 2, 5], [1, 1, 1]] = np.nan
+    check_grads(ps.segment_reduce, values, IDS, 3, op=op, skipna=True)
+    assert not ps.vjp(ps.segment_reduce, values, IDS, 3, op=op, skipna=True)[1](
+        np.ones((3, 3))
+    )[0][np.isnan(values)].any()
+
+
 def test_segments_weighed_and_asked():
     weights = np.arange(6.0)
     for op in ("add", "mean"):
