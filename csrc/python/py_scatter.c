@@ -488,6 +488,9 @@ ps_py_scatter_where(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
     ps_scatter_work work;
     bool is_packed = false;
     work.state = ps_get_state(module);
+    if (n_args == 3 && ps_scatter_short_masked(work.state, args, keywords) > 0) {
+        return Py_NewRef(args[0]);
+    }
     if (ps_parse(work.state, &signature, args, n_args, keywords, slot) < 0) {
         return NULL;
     }

@@ -58,9 +58,10 @@ PS_FOR_EACH_DROP_IN(PS_DECLARE_DROP_IN)
 int ps_scatter_short(ps_state *state, enum ps_op op, PyObject *target, PyObject *index,
                      PyObject *values);
 
-/* The same for scatter(a, index, values, ...) with no options but op= and out=a, and
- * for scatter_nd(a, indices, values, ...). */
+/* The same for scatter(a, index, values, ...) with no options but op= and out=a, for
+ * scatter_nd(a, indices, values, ...) and scatter_where(a, mask, values, ...). */
 int ps_scatter_short_call(ps_state *state, PyObject *const *args, PyObject *keywords);
 int ps_scatter_short_tuples(ps_state *state, PyObject *const *args, PyObject *keywords);
+int ps_scatter_short_masked(ps_state *state, PyObject *const *args, PyObject *keywords);
 
 #endif

@@ -28,19 +28,21 @@ is_plain_array(PyObject *object)
            PyArray_ISCARRAY_RO(array);
 }
 
-/* Does a kernel do the op on this type as it is, without a warning? Divisions of
- * integers look for zeros first. */
+/* Does a kernel do the op on this type as it is, without a warning? Booleans are not
+ * moved as they are, halves not computed in themselves; divisions of integers look for
+ * zeros first, and complex numbers have an order in some functions only. */
 static bool
 is_plain_op(enum ps_op op, enum ps_dtype dtype)
 {
     const enum ps_kind kind = dtype != PS_raw ? ps_dtype_kind[dtype] : PS_KIND_BOOL;
-    if (kind != PS_KIND_INT && kind != PS_KIND_FLOAT) {
-        return false;
+    if (op == PS_set) {
+        return kind != PS_KIND_BOOL && ps_size_of(ps_dtype_size[dtype]) >= 0;
     }
     const bool divides = op == PS_div || op == PS_floor_div;
-    return op == PS_set ||
-           (op < PS_NUM_REDUCTIONS && !(divides && kind == PS_KIND_INT) &&
-            ps_kernels()->scatter_checked[op][dtype] != NULL);
+    const bool fits = kind == PS_KIND_FLOAT || (kind == PS_KIND_INT && !divides) ||
+                      (kind == PS_KIND_COMPLEX && op <= PS_mul);
+    return fits && op < PS_NUM_REDUCTIONS &&
+           ps_kernels()->scatter_checked[op][dtype] != NULL;
 }
 
 /* The values: as many as entries, of the target's dtype, or a float for all of them.
@@ -215,4 +217,42 @@ ps_scatter_short_tuples(ps_state *state, PyObject *const *args, PyObject *keywor
     return is_plain_op(op, dtype) && take_plain_values(args[2], a, &number, &entries)
                    ? run_tuples(state, op, dtype, a, indices, &entries)
                    : 0;
+}
+
+/* Elements under a mask of as many: the same without an index. */
+int
+ps_scatter_short_masked(ps_state *state, PyObject *const *args, PyObject *keywords)
+{
+    PyArrayObject *const a = (PyArrayObject *)args[0];
+    PyArrayObject *const mask = (PyArrayObject *)args[1];
+    enum ps_op op;
+    if (!is_plain_array(args[0]) || !PyArray_ISWRITEABLE(a) ||
+        !is_plain_array(args[1]) || !PyArray_ISBOOL(mask) ||
+        PyArray_DIM(a, 0) != PyArray_DIM(mask, 0) || PyArray_DIM(a, 0) > PS_SHORT_ROW ||
+        ps_extents_meet(a, mask) || !take_short_options(state, args, keywords, &op)) {
+        return 0;
+    }
+    const ps_kernel_table *const kernels = ps_kernels();
+    const enum ps_dtype dtype = ps_dtype_of(state, PyArray_DESCR(a));
+    double number, same[PS_WORD_BITS];
+    ps_entries entries = {.n = PyArray_DIM(a, 0)};
+    if (!is_plain_op(op, dtype) ||
+        (op != PS_set && kernels->masked[op][dtype] == NULL) ||
+        !take_plain_values(args[2], a, &number, &entries)) {
+        return 0;
+    }
+    const int64_t step = entries.value_stride == 0 ? 0 : PS_WORD_BITS;
+    for (int i = 0; i < PS_WORD_BITS && step == 0; i++) {
+        same[i] = number;
+    }
+    const char *const values = step == 0 ? (const char *)same : entries.values;
+    if (op == PS_set) {
+        kernels->where_set[ps_size_of(ps_dtype_size[dtype])](
+                PyArray_BYTES(a), PyArray_BYTES(mask), values, step, entries.n);
+    }
+    else {
+        kernels->masked[op][dtype](PyArray_BYTES(a), PyArray_BYTES(mask), values, step,
+                                   entries.n);
+    }
+    return 1;
 }

@@ -165,3 +165,34 @@ def test_integer_division_by_zero():
         )
         assert_same(got[0], expected[0])
         assert got[1:] == expected[1:]
+
+
+@pytest.mark.parametrize("op", [*OPS, "mean"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_masks(dtype, op):
+    rng = rng_for("short masks", dtype, op)
+
+    def call(library):
+        def update(target, mask, values):
+            library.scatter_where(target, mask, values, op=op, out=target)
+
+        return update
+
+    for n in (0, 1, 10, 63, 64, 65, 1024, 1025):
+        a, values = (random_values(rng, np.dtype(dtype), n) for _ in range(2))
+        mask = rng.random(n) < 0.5
+        for own in (mask, np.ones(n, bool)):
+            for given in (values, 1.5, values[:1], 3):
+                expected = outcome(call(reference), a, own, given)
+                got = outcome(call(ps), a, own, given)
+                assert_same(got[0], expected[0], f"{n} {given}")
+                assert got[1:] == expected[1:]
+        if op == "set" and n > 0:
+            numbers = outcome(call(ps), a, mask.view(np.uint8), values)
+            longer = outcome(call(ps), a, np.append(mask, True), values)
+            assert (numbers[1], longer[1]) == ("TypeError", "ValueError")
+            assert_same(numbers[0], a)
+            assert_same(longer[0], a)
+    flags = np.array([True, False, True])
+    ps.scatter_where(flags, flags, np.zeros(3, bool), out=flags)
+    assert flags.tolist() == [False] * 3
