@@ -12,6 +12,7 @@ NEEDS = {
     "in-tensorflow": ("tensorflow",),
     "in-keras": ("keras", "tensorflow"),
     "in-jax": ("jax",),
+    "in-dask": ("dask",),
     "in-autograd": ("autograd",),
 }
 FENCE = re.compile(r"^```py\n(.*?)^```$", re.MULTILINE | re.DOTALL)
