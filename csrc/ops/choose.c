@@ -70,6 +70,11 @@ enum {
      * a row of one line in registers: ns a row of 16 float32, kept / stored, in runs of
      * about 7: 4.4 / 4.2, of 20: 3.8 / 4.5, of one: 2.6 / 4.4 (Zen 3). */
     RUNS_OF_ROWS = 7,
+    /* Of 7 entries of a sample, how many at least name the element before them where it
+     * pays to keep the running value, since the end of a run is mispredicted: ns an
+     * entry of 1e6 float64, kept / stored, in runs of 5: 2.7 / 1.5, of 10: 1.9 / 1.6,
+     * of 20: 1.6 / 2.2, of 50: 1.4 / 2.8 (Zen 3). */
+    RUNS_OF_ELEMENTS = 6,
     /* Partitioning costs about 2 ns a pair: it wants a long index. */
     PARTITION_FROM = 1 << 19
 };
@@ -471,7 +476,7 @@ choose_by_sizes(const ps_ready_call *ready, int64_t span, ps_choice *choice)
     }
     choice->manner.uses_runs = ready->split.width > 1
                                        ? seen.repeats * 8 > seen.n * RUNS_OF_ROWS
-                                       : seen.repeats * 4 > seen.n * 3;
+                                       : seen.repeats * 7 > seen.n * RUNS_OF_ELEMENTS;
     if (ready->split.width == 1 && ready->call->op != PS_set &&
         seen.near * 2 > seen.n) {
         choice->manner.ahead = 0;
