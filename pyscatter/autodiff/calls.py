@@ -76,7 +76,9 @@ def run(rule, op, primals, options, ties):
         raise ValueError(f"ties must be 'even' or 'first', got {ties!r}")
     if options:
         refuse_options(rule, options)
-    out = op(*primals, **options)
+        out = op(*primals, **options)
+    else:
+        out = op(*primals)
     args = dict(zip(rule.arguments, primals, strict=False))
     if options:
         args.update(options)
@@ -257,7 +259,9 @@ def vjp(op, /, *primals, ties="even", wrt=None, **options):
     (array([1., 0., 1.]), None, array([0., 1.]))
     """
     rule = rule_of(op)
-    wanted = chosen(rule, len(primals), wrt)
+    count = len(primals)
+    all_given = wrt is None and count > rule.starred[-1]
+    wanted = rule.starred if all_given else chosen(rule, count, wrt)
     for i in wanted:
         x = primals[i]
         if type(x) is not np.ndarray or x.dtype.char not in "efd":
