@@ -1,6 +1,7 @@
 """What the arguments of trackers must be, and what follows from them."""
 
 import math
+import threading
 
 import numpy as np
 
@@ -85,3 +86,11 @@ def plain(x):
     if isinstance(x, np.ma.MaskedArray):
         raise TypeError("a masked array has a mask that would be lost")
     return x
+
+
+def new_lock():
+    """A lock for trackers; Python calls a lack of memory a RuntimeError."""
+    try:
+        return threading.RLock()
+    except RuntimeError:
+        raise MemoryError("can't allocate a lock") from None

@@ -7,7 +7,6 @@ written to a second buffer, in the pass that measures it, and the two change pla
 """
 
 import json
-import threading
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from pyscatter._tracker_checks import (
     checked_buffer,
     checked_config,
     checked_ids,
+    new_lock,
     plain,
 )
 from pyscatter._tracker_plan import Planning, State
@@ -173,7 +173,7 @@ granularity="element", op="overwrite", encoding="auto")
         del config["self"], config["baseline_buffer"]
         self._config = checked_config(config)
         self._buffer = checked_buffer(baseline_buffer)
-        self._lock = threading.RLock()
+        self._lock = new_lock()
         self._is_busy = False
         self._state = State()
         self._averages = averages_of(ema, mode)
@@ -197,7 +197,7 @@ granularity="element", op="overwrite", encoding="auto")
             and on_nonfinite == "count"
             and baseline_buffer is None
         )
-        self._measure((np.zeros(1), np.zeros(1)))  # options that C refuses
+        self._measure((np.array([0.0]), np.array([0.0])))  # options that C refuses
 
     def _measure(self, arrays):
         old, new = arrays

@@ -1,12 +1,11 @@
 """Trackers of many arrays by name: one call on the C side for all of them."""
 
 import contextlib
-import threading
 
 import numpy as np
 
 from pyscatter import _core
-from pyscatter._tracker_checks import plain
+from pyscatter._tracker_checks import new_lock, plain
 from pyscatter.tracker import ChangeTracker
 
 
@@ -74,7 +73,7 @@ class TrackerSet:
         ChangeTracker(**options)
         self._options = options
         self._trackers = {}
-        self._lock = threading.RLock()
+        self._lock = new_lock()
 
     def update(self, arrays):
         """Compare all arrays; see the class."""

@@ -10,6 +10,7 @@ from itertools import chain
 import numpy as np
 
 from tests.isolated.bins_operations import bins, wrong_bins
+from tests.isolated.change_operations import changes, trackers, wrong_changes
 from tests.isolated.harness import case, run_group
 from tests.isolated.keys_operations import keys, keys_failures
 from tests.isolated.operations import failures, successes
@@ -106,6 +107,7 @@ GROUPS = {
     "work memory": lambda: repeated(successes(1200)),
     "failures": lambda: repeated(failures()),
     "bins": lambda: repeated(chain(bins(40), wrong_bins(40))),
+    "changes": lambda: repeated(chain(changes(40), trackers(40), wrong_changes(40))),
     "sparse": lambda: repeated(chain(sparse(40), sparse_failures(40))),
     "keys": lambda: repeated(chain(keys(40), keys_failures(40))),
 }

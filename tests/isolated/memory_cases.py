@@ -16,6 +16,7 @@ import numpy as np
 import pyscatter as ps
 from pyscatter import _core
 from tests.isolated.bins_operations import bins
+from tests.isolated.change_operations import changes
 from tests.isolated.harness import case, run_group
 from tests.isolated.keys_operations import keys
 from tests.isolated.operations import (
@@ -314,6 +315,7 @@ GROUPS = {
     "keys": lambda: swept(keys(40)),
     "medium keys": lambda: swept(keys(3000)),
     "bins": lambda: swept(bins(40)),
+    "changes": lambda: swept(changes(40)),
     "products": products_with_threads,
     "gathers": lambda: swept(gathers(150_000)),
     "algorithms": with_algorithms,
