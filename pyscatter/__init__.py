@@ -10,6 +10,7 @@ from pyscatter.bincount import bincount
 from pyscatter.bins import Binned, bin_index, binned_reduce
 from pyscatter.change import ChangeStats, change_stats
 from pyscatter.delta import Delta, delta
+from pyscatter.explain import explain_diff
 from pyscatter.gather import gather, gather_along_axis, gather_at, gather_nd
 from pyscatter.histogram import Histogram, histogram
 from pyscatter.keys import factorize, group_reduce
@@ -93,6 +94,7 @@ __all__ = [
     "delta",
     "divide_at",
     "factorize",
+    "explain_diff",
     "flatnonzero",
     "floor_divide_at",
     "fmax_at",

@@ -26,6 +26,7 @@
 #include "python/copies.h"
 #include "python/group_reduce.h"
 #include "python/histogram_record.h"
+#include "python/explain.h"
 #include "python/kernel_list.h"
 #include "python/matrix.h"
 #include "python/py_accumulate.h"
@@ -361,6 +362,7 @@ static PyMethodDef methods[] = {
         {"accumulate", ps_py_accumulate, METH_VARARGS, NULL},
         {"sum_chosen", ps_py_sum_chosen, METH_VARARGS, NULL},
         {"color_columns", ps_py_color_columns, METH_VARARGS, NULL},
+        {"explain", ps_py_explain, METH_VARARGS, NULL},
         {"kernels", ps_py_kernels, METH_NOARGS, NULL},
         {"levels", list_levels, METH_NOARGS, NULL},
         {"level", current_level, METH_NOARGS, NULL},
