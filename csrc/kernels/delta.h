@@ -18,10 +18,13 @@ static const uint64_t hash_key[HASH_LANES] = {
 
 /* Lane l of stripe t, a number x of 64 bits, adds the product of the halves of
  * x ^ (key[l] + t * step) to sum l, and x to sum l ^ 1. A change of one lane always
- * changes the second; no order of stripes or lanes gives the sums of another. */
+ * changes the second; no order of stripes or lanes gives the sums of another. Lines at
+ * `ahead` and `beside`, as many as stripes, are asked for: memory has nothing else to
+ * do while a block is summed in the first cache. */
 #if defined(ISA_HAS_AVX2)
 OF_UNIT void
-delta_hash(uint64_t *restrict sum, const char *restrict bytes, int64_t n_stripes)
+delta_hash(uint64_t *restrict sum, const char *restrict bytes, int64_t n_stripes,
+           const char *ahead, const char *beside)
 {
     const __m256i step = _mm256_set1_epi64x((int64_t)HASH_STEP);
     __m256i low = _mm256_setzero_si256(), high = low;
@@ -29,6 +32,8 @@ delta_hash(uint64_t *restrict sum, const char *restrict bytes, int64_t n_stripes
     __m256i high_key =
             _mm256_loadu_si256((const __m256i *)(const void *)(hash_key + 4));
     for (int64_t t = 0; t < n_stripes; t++, bytes += 64) {
+        __builtin_prefetch(ahead + 64 * t, 0, 2);
+        __builtin_prefetch(beside + 64 * t, 0, 2);
         const __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)bytes);
         const __m256i b =
                 _mm256_loadu_si256((const __m256i *)(const void *)(bytes + 32));
@@ -46,12 +51,15 @@ delta_hash(uint64_t *restrict sum, const char *restrict bytes, int64_t n_stripes
 }
 #else
 OF_UNIT void
-delta_hash(uint64_t *restrict sum, const char *restrict bytes, int64_t n_stripes)
+delta_hash(uint64_t *restrict sum, const char *restrict bytes, int64_t n_stripes,
+           const char *ahead, const char *beside)
 {
     uint64_t key[HASH_LANES];
     memcpy(key, hash_key, sizeof(key));
     memset(sum, 0, sizeof(key));
     for (int64_t t = 0; t < n_stripes; t++, bytes += 64) {
+        __builtin_prefetch(ahead + 64 * t, 0, 2);
+        __builtin_prefetch(beside + 64 * t, 0, 2);
         uint64_t x[HASH_LANES];
         memcpy(x, bytes, sizeof(x));
         for (int lane = 0; lane < HASH_LANES; lane++) {
@@ -62,6 +70,28 @@ delta_hash(uint64_t *restrict sum, const char *restrict bytes, int64_t n_stripes
     }
 }
 #endif
+
+/* Bits of word [n_words]; some bit is set. A run begins at a bit whose lower neighbour
+ * is not set; the first bit counts as such. */
+OF_UNIT void
+delta_tally(ps_bits *bits, const uint64_t *word, int64_t n_words)
+{
+    uint64_t carry = 0;
+    *bits = (ps_bits){.last = -1};
+    for (int64_t i = 0; i < n_words; i++) {
+        const uint64_t starts = word[i] & ~(word[i] << 1 | carry);
+        carry = word[i] >> 63;
+        if (word[i] == 0) {
+            continue;
+        }
+        if (bits->last < 0) {
+            bits->first = 64 * i + __builtin_ctzll(word[i]);
+        }
+        bits->last = 64 * i + 63 - __builtin_clzll(word[i]);
+        bits->count += __builtin_popcountll(word[i]);
+        bits->runs += __builtin_popcountll(starts);
+    }
+}
 
 /* Gaps of ascending positions: each is the distance from *last, less one, and becomes
  * the next *last; 65,535 in the place of a gap adds so much and names no position.

@@ -42,8 +42,11 @@
         default: delta_store_move##size(PS_DELTA_OVERWRITE, to, old, now, n); } }
 PS_FOR_EACH_SIZE(DELTA_INSTANCES, ~)
 
-OF_UNIT void NAME(delta_hash, any, bytes)(uint64_t *sum, const char *bytes, int64_t n_stripes)
-{ delta_hash(sum, bytes, n_stripes); }
+OF_UNIT void NAME(delta_hash, any, bytes)(uint64_t *sum, const char *bytes, int64_t n_stripes,
+                                          const char *ahead, const char *beside)
+{ delta_hash(sum, bytes, n_stripes, ahead, beside); }
+OF_UNIT void NAME(delta_tally, any, words)(ps_bits *bits, const uint64_t *word, int64_t n_words)
+{ delta_tally(bits, word, n_words); }
 OF_UNIT int64_t NAME(delta_gaps, any, u16)(uint16_t *to, const int64_t *at, int64_t n, int64_t *last)
 { return delta_gaps(to, at, n, last); }
 OF_UNIT int64_t NAME(delta_ungap, any, u16)(int64_t *at, const uint16_t *gap, int64_t n, int64_t *last)
@@ -57,6 +60,7 @@ const ps_delta_kernels GRID(delta, ISA) = {
     .meet = {PS_FOR_EACH_SIZE(DELTA_CELL, delta_meet)},
     .store = {PS_FOR_EACH_SIZE(DELTA_CELL, delta_store)},
     .hash = NAME(delta_hash, any, bytes),
+    .tally = NAME(delta_tally, any, words),
     .gaps = NAME(delta_gaps, any, u16),
     .ungap = NAME(delta_ungap, any, u16)};
 /* clang-format on */

@@ -200,6 +200,11 @@ enum ps_delta_op {
     PS_NUM_DELTA_OPS
 };
 
+/* The true bits of words: how many, in how many runs, the first and the last (-1). */
+typedef struct {
+    int64_t count, runs, first, last;
+} ps_bits;
+
 /* What deltas are made and applied with (delta.tmpl.h, delta.h). */
 typedef struct {
     int64_t (*words[PS_NUM_SIZES])(uint64_t *word, const char *old, const char *now,
@@ -212,7 +217,9 @@ typedef struct {
                                int64_t n);
     void (*store[PS_NUM_SIZES])(enum ps_delta_op op, char *to, const char *old,
                                 const char *now, int64_t n);
-    void (*hash)(uint64_t *sum, const char *bytes, int64_t n_stripes);
+    void (*hash)(uint64_t *sum, const char *bytes, int64_t n_stripes, const char *ahead,
+                 const char *beside);
+    void (*tally)(ps_bits *bits, const uint64_t *word, int64_t n_words);
     int64_t (*gaps)(uint16_t *to, const int64_t *at, int64_t n, int64_t *last);
     int64_t (*ungap)(int64_t *at, const uint16_t *gap, int64_t n, int64_t *last);
 } ps_delta_kernels;

@@ -79,42 +79,33 @@ find_words(const ps_delta_call *call, int64_t first, int64_t n, uint64_t *word)
         const int64_t part = ps_min(step, n - at);
         const int64_t offset = (first + at) * call->itemsize;
         const char *const old = call->old + offset, *const now = call->now + offset;
+        const int64_t ahead = first + at + 2 * step <= call->n ? PS_HASH_BLOCK : 0;
         const int64_t found = kernels->words[size](word + at / 64, old, now, part);
         const int64_t sums = offset / PS_HASH_BLOCK * PS_HASH_LANES;
-        ps_hash_blocks(call->sum_old + sums, old, part * call->itemsize);
+        ps_hash_block(call->sum_old + sums, old, part * call->itemsize, old + ahead,
+                      now + ahead);
         if (found == 0) {
             memcpy(call->sum_new + sums, call->sum_old + sums, 8 * PS_HASH_LANES);
         }
         else {
-            ps_hash_blocks(call->sum_new + sums, now, part * call->itemsize);
+            ps_hash_block(call->sum_new + sums, now, part * call->itemsize, now, now);
         }
         count += found;
     }
     return count;
 }
 
-/* Numbers of a chunk from its words, some bit of which is set. A run begins at a bit
- * whose lower neighbour is not set; the first one of a chunk is counted here, and
- * taken back where it goes on from another chunk. */
+/* Numbers of a chunk from its words, some bit of which is set. Its first run is counted
+ * here, and taken back where it goes on from another chunk. */
 static void
 tally_part(ps_delta_part *part, const uint64_t *word, int64_t n_words, int64_t base)
 {
-    uint64_t carry = 0;
-    part->count = part->runs = 0;
-    part->last = -1;
-    for (int64_t i = 0; i < n_words; i++) {
-        if (word[i] == 0) {
-            carry = 0;
-            continue;
-        }
-        if (part->last < 0) {
-            part->first = base + 64 * i + __builtin_ctzll(word[i]);
-        }
-        part->last = base + 64 * i + 63 - __builtin_clzll(word[i]);
-        part->count += __builtin_popcountll(word[i]);
-        part->runs += __builtin_popcountll(word[i] & ~(word[i] << 1 | carry));
-        carry = word[i] >> 63;
-    }
+    ps_bits bits;
+    ps_kernels()->delta->tally(&bits, word, n_words);
+    part->count = bits.count;
+    part->runs = bits.runs;
+    part->first = base + bits.first;
+    part->last = bits.last < 0 ? -1 : base + bits.last;
 }
 
 /* Put the chunk's values aside, if there is room. Whoever comes first takes it, in any

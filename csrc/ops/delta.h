@@ -100,6 +100,12 @@ ps_delta_reader ps_delta_read(const ps_delta *delta);
  * Returns how many: 0 at the end. */
 int64_t ps_delta_next(ps_delta_reader *reader, int64_t *at);
 
+/* Step over what ps_delta_next would return. */
+int64_t ps_delta_skip(ps_delta_reader *reader);
+
+/* Blocks that a reader has at most. */
+int64_t ps_delta_blocks(const ps_delta *delta);
+
 /* Is a delta whole: numbers ascending, in range, as many as counted, and values of
  * their size? Takes a ps_delta_check_call. */
 typedef struct {
@@ -182,6 +188,10 @@ ps_status ps_hash_array(void *call, ps_run *run);
 /* Sums of n blocks (the last may be shorter) of bytes [nbytes]. */
 void ps_hash_blocks(uint64_t *sum, const char *bytes, int64_t nbytes);
 
+/* Of one block; lines at `ahead` and `beside`, as long as the block, are asked for. */
+void ps_hash_block(uint64_t *sum, const char *bytes, int64_t nbytes, const char *ahead,
+                   const char *beside);
+
 static inline int64_t
 ps_hash_count(int64_t nbytes)
 {
@@ -189,6 +199,26 @@ ps_hash_count(int64_t nbytes)
 }
 
 uint64_t ps_hash_finish(const uint64_t *sum, int64_t nbytes);
+
+/* The XXH64 of bytes, into which a delta's head and values are copied first, where
+ * there is one. */
+typedef struct {
+    const ps_delta *delta; /* or NULL */
+    char *head, *values;
+    const char *bytes;
+    int64_t nbytes;
+    uint64_t checksum;
+} ps_seal_call;
+
+ps_status ps_seal(void *call, ps_run *run);
+
+/* All numbers of a delta, to at [count]. */
+typedef struct {
+    const ps_delta *delta;
+    int64_t *at;
+} ps_delta_list_call;
+
+ps_status ps_delta_list(void *call, ps_run *run);
 
 /* values [of the delta] = the units of `array` that the delta names. */
 typedef struct {

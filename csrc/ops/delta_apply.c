@@ -103,45 +103,111 @@ meet_units(const ps_delta_apply_call *call, bool is_flat, const int64_t *at, int
     return values;
 }
 
-/* Side by side in both. Side by side as they are, both are walked in stretches,
- * between which signals are heard. */
-static ps_status
-meet_all(const ps_delta_apply_call *call, ps_run *run)
+/* A call, and where its pieces begin: readers, of which each has PIECE blocks to read.
+ */
+typedef struct {
+    ps_run *run; /* first, for ps_run_chunks */
+    const ps_delta_apply_call *call;
+    bool is_flat;
+    const ps_delta_reader *mark;
+} ready_apply;
+
+enum {
+    /* Blocks of numbers of a piece: 0.1 ms where each number is a line of memory. */
+    PIECE = 16,
+    /* Elements of a piece of a dense delta. */
+    DENSE_PIECE = 1 << 17,
+    /* Bytes of a delta below which another thread costs more than it brings: 300,000
+     * elements of 2 bytes take 2 ms in a large array. */
+    PARALLEL_BYTES = 1 << 20
+};
+
+/* Side by side in both: no numbers to read. The kernel is that of rows. */
+static void
+meet_dense(void *context, int64_t piece)
 {
-    const ps_delta *const delta = call->delta;
-    ps_stretch part = ps_stretch_of(run, delta->n, delta->itemsize);
-    while (ps_next_stretch(&part)) {
-        run->has_written = true;
-        const int64_t offset = part.first * delta->itemsize;
+    const ready_apply *const ready = context;
+    const ps_delta *const delta = ready->call->delta;
+    const int64_t first = piece * DENSE_PIECE, offset = first * delta->itemsize;
+    if (!ps_run_stops(ready->run)) {
         ps_kernels()->delta->meet[ps_size_of(delta->itemsize)](
-                delta->op, call->target.data + offset, delta->values + offset,
-                part.last - part.first);
+                delta->op, ready->call->target.data + offset, delta->values + offset,
+                ps_min(DENSE_PIECE, delta->n - first));
     }
-    return ps_run_status(run);
 }
 
-/* Numbers ascend, so lines are visited in the order of memory; a call that has begun
- * is left to finish for half a second before it hears of signals (ops/run.h). */
+/* Units belong to one piece each, and only the last one of an array may be shorter. A
+ * thread that finds the call given up stops where it is: half a second has passed
+ * then. */
+static void
+meet_piece(void *context, int64_t piece)
+{
+    const ready_apply *const ready = context;
+    const ps_delta *const delta = ready->call->delta;
+    const int64_t unit_nbytes = delta->width * delta->itemsize;
+    ps_delta_reader reader = ready->mark[piece];
+    const char *values = delta->values + reader.done * unit_nbytes;
+    int64_t at[PS_DELTA_BLOCK + 64], n, unheard = 0;
+    for (int block = 0; block < PIECE && (n = ps_delta_next(&reader, at)) > 0;
+         block++) {
+        values = meet_units(ready->call, ready->is_flat, at, n, values);
+        if (ps_run_stops_after(ready->run, &unheard,
+                               n * (unit_nbytes + PS_LINE_BYTES))) {
+            return;
+        }
+    }
+}
+
+/* Where pieces begin; returns how many there are. Skipping reads the head alone, a few
+ * bytes for each number. */
+static int64_t
+mark_pieces(const ps_delta *delta, ps_delta_reader *mark)
+{
+    ps_delta_reader reader = ps_delta_read(delta);
+    int64_t n_pieces = 0, n = 1;
+    while (n > 0) {
+        mark[n_pieces] = reader;
+        for (int block = 0; block < PIECE && n > 0; block++) {
+            n = ps_delta_skip(&reader);
+        }
+        n_pieces += reader.done > mark[n_pieces].done;
+    }
+    return n_pieces;
+}
+
+/* All memory is taken before the first write. A call that has begun is left to finish
+ * for half a second before it hears of signals (ops/run.h). */
 ps_status
 ps_delta_apply(void *argument, ps_run *run)
 {
     const ps_delta_apply_call *const call = argument;
-    const bool is_flat = is_contiguous(&call->target);
-    if (is_flat && call->delta->encoding == PS_DELTA_dense) {
-        return meet_all(call, run);
+    const ps_delta *const delta = call->delta;
+    ready_apply ready = {
+            .run = run, .call = call, .is_flat = is_contiguous(&call->target)};
+    if (delta->head_nbytes + delta->values_nbytes < PARALLEL_BYTES) {
+        run->threads = 1;
     }
-    int64_t at[PS_DELTA_BLOCK + 64], n, unheard = 0;
-    const char *values = call->delta->values;
-    ps_delta_reader reader = ps_delta_read(call->delta);
-    const int64_t nbytes = call->delta->width * call->delta->itemsize + PS_LINE_BYTES;
-    while ((n = ps_delta_next(&reader, at)) > 0) {
+    if (ready.is_flat && delta->encoding == PS_DELTA_dense) {
         run->has_written = true;
-        values = meet_units(call, is_flat, at, n, values);
-        if (ps_run_stops_after(run, &unheard, n * nbytes)) {
-            return ps_run_status(run);
-        }
+        const int64_t pieces = ps_ceil_div(delta->n, DENSE_PIECE);
+        return pieces > 0 ? ps_run_chunks(run, pieces, meet_dense, &ready) : PS_SUCCESS;
     }
-    return PS_SUCCESS;
+    const int64_t blocks = ps_delta_blocks(delta);
+    ps_delta_reader one;
+    const int64_t nbytes = (blocks / PIECE + 2) * (int64_t)sizeof(one);
+    ps_delta_reader *const mark = blocks <= PIECE ? &one : ps_scratch_get(nbytes);
+    if (mark == NULL) {
+        return ps_fail(PS_NO_MEMORY);
+    }
+    one = ps_delta_read(delta);
+    const int64_t pieces = mark == &one ? 1 : mark_pieces(delta, mark);
+    ready.mark = mark;
+    run->has_written = true;
+    const ps_status status = ps_run_chunks(run, pieces, meet_piece, &ready);
+    if (mark != &one) {
+        ps_scratch_put(mark, nbytes);
+    }
+    return status;
 }
 
 /* ---- take ---- */
@@ -184,27 +250,63 @@ ps_delta_negate(const ps_delta *delta, char *values)
     }
 }
 
+/* Block by block, since the last one has room beyond the numbers. */
+ps_status
+ps_delta_list(void *argument, ps_run *run)
+{
+    const ps_delta_list_call *const call = argument;
+    int64_t block[PS_DELTA_BLOCK + 64], *to = call->at, n, unheard = 0;
+    ps_delta_reader reader = ps_delta_read(call->delta);
+    while ((n = ps_delta_next(&reader, block)) > 0) {
+        memcpy(to, block, (size_t)n * 8);
+        to += n;
+        if (ps_run_stops_after(run, &unheard, 8 * n)) {
+            return ps_run_status(run);
+        }
+    }
+    return PS_SUCCESS;
+}
+
 /* ---- checksums ---- */
 
-/* Filling up with zeros leaves sums as they are but for the keys that meet them;
- * arrays of different lengths are told apart by the seed. */
+/* Copies and sums at the speed of memory: a gigabyte takes a tenth of a second, which
+ * is as long as nobody hears of signals. */
+ps_status
+ps_seal(void *argument, ps_run *run)
+{
+    (void)run;
+    ps_seal_call *const call = argument;
+    if (call->delta != NULL) {
+        memcpy(call->head, call->delta->head, (size_t)call->delta->head_nbytes);
+        memcpy(call->values, call->delta->values, (size_t)call->delta->values_nbytes);
+    }
+    call->checksum = ps_xxh64(call->bytes, call->nbytes, 0);
+    return PS_SUCCESS;
+}
+
+/* The last block is filled up with zeros, which leaves sums as they are but for the
+ * keys that meet them; arrays of different lengths are told apart by the seed. */
+void
+ps_hash_block(uint64_t *sum, const char *bytes, int64_t nbytes, const char *ahead,
+              const char *beside)
+{
+    const int64_t whole = nbytes / 64 * 64;
+    if (nbytes == whole) {
+        ps_kernels()->delta->hash(sum, bytes, whole / 64, ahead, beside);
+        return;
+    }
+    char block[PS_HASH_BLOCK];
+    memcpy(block, bytes, (size_t)nbytes);
+    memset(block + nbytes, 0, (size_t)(whole + 64 - nbytes));
+    ps_kernels()->delta->hash(sum, block, whole / 64 + 1, block, block);
+}
+
 void
 ps_hash_blocks(uint64_t *sum, const char *bytes, int64_t nbytes)
 {
-    while (nbytes > 0) {
-        const int64_t part = ps_min(nbytes, PS_HASH_BLOCK), whole = part / 64 * 64;
-        if (part == whole) {
-            ps_kernels()->delta->hash(sum, bytes, part / 64);
-        }
-        else { /* the last block, filled up with zeros */
-            char block[PS_HASH_BLOCK];
-            memcpy(block, bytes, (size_t)part);
-            memset(block + part, 0, (size_t)(whole + 64 - part));
-            ps_kernels()->delta->hash(sum, block, whole / 64 + 1);
-        }
-        sum += PS_HASH_LANES;
-        bytes += part;
-        nbytes -= part;
+    for (int64_t at = 0; at < nbytes; at += PS_HASH_BLOCK, sum += PS_HASH_LANES) {
+        const char *const block = bytes + at;
+        ps_hash_block(sum, block, ps_min(PS_HASH_BLOCK, nbytes - at), block, block);
     }
 }
 

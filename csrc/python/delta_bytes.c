@@ -24,7 +24,6 @@
 #include <string.h>
 
 #include "base/sizes.h"
-#include "base/xxh64.h"
 #include "python/arrays.h"
 
 enum {
@@ -149,15 +148,22 @@ ps_py_delta_to_bytes(PyObject *object, PyObject *unused)
         return NULL;
     }
     char *const start = PyBytes_AS_STRING(bytes);
-    char *to = start + HEADER + 8 * self->label.ndim;
+    char *const head = start + HEADER + 8 * self->label.ndim;
+    char *const behind = head + delta->head_nbytes;
+    char *const values = head + padded(delta->head_nbytes);
     put_header(start, self);
-    memcpy(to, delta->head, (size_t)delta->head_nbytes);
-    memset(to + delta->head_nbytes, 0,
-           (size_t)(padded(delta->head_nbytes) - delta->head_nbytes));
-    to += padded(delta->head_nbytes);
-    memcpy(to, delta->values, (size_t)delta->values_nbytes);
-    to += delta->values_nbytes;
-    put(to, ps_xxh64(start, nbytes - CHECKSUM, 0), CHECKSUM);
+    memset(behind, 0, (size_t)(values - behind));
+    ps_seal_call seal = {.delta = delta,
+                         .head = head,
+                         .values = values,
+                         .bytes = start,
+                         .nbytes = nbytes - CHECKSUM};
+    ps_state *const state = PyType_GetModuleState(Py_TYPE(object));
+    if (ps_raise(state, ps_run_op(state, ps_seal, &seal, nbytes), "delta") < 0) {
+        Py_DECREF(bytes);
+        return NULL;
+    }
+    put(values + delta->values_nbytes, seal.checksum, CHECKSUM);
     return bytes;
 }
 
@@ -311,7 +317,11 @@ read_bytes(ps_state *state, PyObject *bytes)
         return NULL;
     }
     label.ndim = (unsigned char)start[15];
-    if (ps_xxh64(start, nbytes - CHECKSUM, 0) != take(start + nbytes - CHECKSUM, 8)) {
+    ps_seal_call seal = {.bytes = start, .nbytes = nbytes - CHECKSUM};
+    if (ps_raise(state, ps_run_op(state, ps_seal, &seal, nbytes), "buffer") < 0) {
+        return NULL;
+    }
+    if (seal.checksum != take(start + nbytes - CHECKSUM, CHECKSUM)) {
         refuse("their checksum does not fit");
     }
     else if (take(start + 8, 2) != FORMAT) {

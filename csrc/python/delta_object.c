@@ -140,14 +140,12 @@ get_positions(PyObject *object, void *unused)
     if (array == NULL) {
         return NULL;
     }
-    int64_t at[PS_DELTA_BLOCK + 64], *to = PyArray_DATA(array);
-    ps_delta_reader reader = ps_delta_read(&self->delta);
-    for (int64_t n, i = 0; (n = ps_delta_next(&reader, at)) > 0; i += n) {
-        memcpy(to + i, at, (size_t)n * 8);
-        if (ps_hear(i) < 0) {
-            Py_DECREF(array);
-            return NULL;
-        }
+    ps_delta_list_call call = {.delta = &self->delta, .at = PyArray_DATA(array)};
+    ps_state *const state = PyType_GetModuleState(Py_TYPE(object));
+    const ps_status status = ps_run_op(state, ps_delta_list, &call, 8 * count);
+    if (ps_raise(state, status, "delta") < 0) {
+        Py_DECREF(array);
+        return NULL;
     }
     PyArray_CLEARFLAGS(array, NPY_ARRAY_WRITEABLE);
     return (PyObject *)array;

@@ -137,6 +137,34 @@ make_delta(ps_state *state, delta_work *work, PyArrayObject *old, PyArrayObject 
     return result;
 }
 
+/* The array contiguous and native, held as a view if it is large: other code may give
+ * the caller's array other axes or memory. */
+static PyArrayObject *
+hold(PyArrayObject *array, const char *name)
+{
+    if (!ps_lies_in_base(array)) {
+        ps_raise_changed(name);
+        return NULL;
+    }
+    PyArrayObject *held = ps_contiguous(array);
+    if (held != NULL && PyArray_NBYTES(held) > PS_UNDISTURBED_BYTES &&
+        ps_hold_view(&held) < 0) {
+        Py_CLEAR(held);
+    }
+    return held;
+}
+
+/* Is what was held still what the label says, in memory that is still there? 0 or -1.
+ */
+static int
+check_held(const ps_delta_label *label, PyArrayObject *held, PyArrayObject *array,
+           const char *name)
+{
+    return !ps_has_memory(held, array) || !ps_lies_in_base(held)
+                   ? ps_raise_changed(name)
+                   : ps_delta_check_array(label, held, name);
+}
+
 PyObject *
 ps_py_delta(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
             PyObject *keywords)
@@ -159,14 +187,11 @@ ps_py_delta(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
     PyArrayObject *old = ps_as_array(state, slot[0], "old");
     PyArrayObject *now = old != NULL ? ps_as_array(state, slot[1], "new") : NULL;
     if (now != NULL && compare_arrays(state, &work, old, now) == 0) {
-        /* Copies let other threads run; both are views or copies when the second one
-         * has been made, and of the size that was looked at. */
-        PyArrayObject *before = ps_contiguous(old);
-        PyArrayObject *after = before != NULL ? ps_contiguous(now) : NULL;
-        if (after != NULL && ps_delta_check_array(&work.label, before, "old") == 0 &&
-            ps_delta_check_array(&work.label, after, "new") == 0 &&
-            (PyArray_NBYTES(before) <= PS_UNDISTURBED_BYTES ||
-             (ps_hold_view(&before) == 0 && ps_hold_view(&after) == 0))) {
+        /* Making a copy lets other code run: both are looked at when both are held. */
+        PyArrayObject *const before = hold(old, "old");
+        PyArrayObject *const after = before != NULL ? hold(now, "new") : NULL;
+        if (after != NULL && check_held(&work.label, before, old, "old") == 0 &&
+            check_held(&work.label, after, now, "new") == 0) {
             result = make_delta(state, &work, before, after);
         }
         Py_XDECREF((PyObject *)before);
@@ -244,11 +269,11 @@ verify_target(ps_state *state, const ps_delta_object *self, PyArrayObject *targe
               int verify)
 {
     uint64_t base = 0, new = 0;
-    PyArrayObject *const whole = verify != 0 ? ps_contiguous(target) : NULL;
+    PyArrayObject *const whole = verify != 0 ? hold(target, "target") : NULL;
     if (whole == NULL) {
         return verify != 0 ? -1 : 0;
     }
-    int status = ps_delta_check_array(&self->label, whole, "target");
+    int status = check_held(&self->label, whole, target, "target");
     if (status == 0 && (verify & VERIFY_BASE)) {
         status = ps_delta_checksum(state, whole, NULL, &base);
     }
@@ -280,7 +305,8 @@ apply_to(ps_state *state, const ps_delta_object *self, PyArrayObject *array)
     if (PyArray_NBYTES(array) > PS_UNDISTURBED_BYTES && ps_hold_view(&held) < 0) {
         return -1;
     }
-    if (ps_delta_check_array(&self->label, held, "out") < 0) {
+    if (check_held(&self->label, held, array, "out") < 0 ||
+        ps_require_unlocked(array) < 0) {
         Py_DECREF(held);
         return -1;
     }
@@ -295,25 +321,27 @@ apply_to(ps_state *state, const ps_delta_object *self, PyArrayObject *array)
     return ps_raise(state, status, "target");
 }
 
-/* A new array, or `out`, which receives target first unless it is the target. */
+/* In place, or to a new array, which another `out` receives when all is well. */
 static PyObject *
 apply_into(ps_state *state, const ps_delta_object *self, PyArrayObject *target,
            PyArrayObject *out)
 {
-    if (out == NULL) {
-        PyArray_Descr *const descr =
-                (PyArray_Descr *)Py_NewRef((PyObject *)self->label.descr);
-        PyArrayObject *const result = ps_fresh_copy(target, descr);
-        if (result != NULL && apply_to(state, self, result) < 0) {
-            Py_DECREF(result);
-            return NULL;
-        }
-        return (PyObject *)result;
+    if (out == target) {
+        return apply_to(state, self, out) < 0 ? NULL : Py_NewRef((PyObject *)out);
     }
-    if (out != target && ps_copy_into(out, target, false) < 0) {
+    PyArray_Descr *const descr =
+            (PyArray_Descr *)Py_NewRef((PyObject *)self->label.descr);
+    PyArrayObject *const result = ps_fresh_copy(target, descr);
+    PyObject *delivered = NULL;
+    if (result == NULL) {
         return NULL;
     }
-    return apply_to(state, self, out) < 0 ? NULL : Py_NewRef((PyObject *)out);
+    if (apply_to(state, self, result) == 0) {
+        delivered =
+                out != NULL ? ps_deliver(result, out) : Py_NewRef((PyObject *)result);
+    }
+    Py_DECREF(result);
+    return delivered;
 }
 
 static int
@@ -430,12 +458,11 @@ ps_py_delta_invert(PyObject *object, PyObject *const *args, Py_ssize_t n_args,
         return invert_values(state, self, NULL);
     }
     PyArrayObject *const given = ps_as_array(state, slot[0], "old");
-    PyArrayObject *old =
+    PyArrayObject *const old =
             given != NULL && ps_delta_check_array(&self->label, given, "old") == 0
-                    ? ps_contiguous(given)
+                    ? hold(given, "old")
                     : NULL;
-    if (old != NULL && ps_hold_view(&old) == 0 &&
-        ps_delta_check_array(&self->label, old, "old") == 0) {
+    if (old != NULL && check_held(&self->label, old, given, "old") == 0) {
         result = invert_values(state, self,
                                self->delta.op == PS_DELTA_OVERWRITE ? old : NULL);
     }

@@ -4,6 +4,7 @@ The groups come from the corpus modules beside this one; harness.py judges each 
 """
 
 from tests.isolated import (
+    corpus_delta,
     corpus_history,
     corpus_hooks,
     corpus_index,
@@ -34,6 +35,7 @@ GROUPS = {
     **corpus_sparse.GROUPS,
     **corpus_sparse_hooks.GROUPS,
     **corpus_zeros.GROUPS,
+    **corpus_delta.GROUPS,
 }
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import numpy as np
 
 from tests.isolated.bins_operations import bins, wrong_bins
 from tests.isolated.change_operations import changes, trackers, wrong_changes
+from tests.isolated.delta_operations import delta_failures, deltas, reports
 from tests.isolated.harness import case, run_group
 from tests.isolated.keys_operations import keys, keys_failures
 from tests.isolated.operations import failures, successes
@@ -110,6 +111,7 @@ GROUPS = {
     "changes": lambda: repeated(chain(changes(40), trackers(40), wrong_changes(40))),
     "sparse": lambda: repeated(chain(sparse(40), sparse_failures(40))),
     "keys": lambda: repeated(chain(keys(40), keys_failures(40))),
+    "delta": lambda: repeated(chain(deltas(40), delta_failures(40), reports(40))),
 }
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ import pyscatter as ps
 from pyscatter import _core
 from tests.isolated.bins_operations import bins
 from tests.isolated.change_operations import changes
+from tests.isolated.delta_operations import deltas
 from tests.isolated.harness import case, run_group
 from tests.isolated.keys_operations import keys
 from tests.isolated.operations import (
@@ -316,6 +317,8 @@ GROUPS = {
     "medium keys": lambda: swept(keys(3000)),
     "bins": lambda: swept(bins(40)),
     "changes": lambda: swept(changes(40)),
+    "delta": lambda: swept(deltas(20)),
+    "medium delta": lambda: swept(deltas(2000)),
     "products": products_with_threads,
     "gathers": lambda: swept(gathers(150_000)),
     "algorithms": with_algorithms,

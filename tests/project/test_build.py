@@ -136,7 +136,7 @@ FAMILIES = {
     "spgemm": "spgemm_add spgemm_take spgemm_few spgemm_list",
     "delta": (
         "delta_words delta_take delta_put delta_meet delta_store delta_hash delta_gaps "
-        "delta_ungap"
+        "delta_ungap delta_tally"
     ),
     "machinery": "cast copy swap turn",
     "change": "change",
