@@ -29,6 +29,7 @@ import numpy as np
 import pyscatter as ps
 from pyscatter._demo_change import moved, report
 from pyscatter._demo_keys import indented, numbered
+from pyscatter._demo_delta import sent, told
 from pyscatter._demo_products import described, find_far_rank, ranked
 from pyscatter._demo_training import trained
 from pyscatter.bench import HEAD, OURS, Row, Way, compare, describe, line, measure
@@ -426,6 +427,9 @@ def indentation(corpus):
 def movement(corpus):
     """How token frequencies change from one part of the stream to the next."""
     return Step("frequencies from part to part", moved(corpus))
+def transfer(corpus):
+    """Token frequencies of each part of the stream, sent to a replica as deltas."""
+    return Step("frequencies sent as deltas", sent(corpus))
 
 
 # ---------------------------------------------------------------- answers
@@ -513,6 +517,7 @@ def run_steps(corpus):
         answer(numbering(corpus)),
         answer(indentation(corpus)),
         answer(movement(corpus)),
+        answer(transfer(corpus)),
     ]
 
 
@@ -576,6 +581,7 @@ def main(argv=None):
         print(line(row) + (f"  WRONG: {fault}" if fault else ""))
     right = sum(fault is None for _, fault in outcomes)
     print(f"\n{report(corpus)}")
+    print(f"\n{told(corpus)}")
     print(f"\n{right} of {len(outcomes)} answers equal NumPy's bit for bit")
     print(f"{time.perf_counter() - start:.1f} s in all")
     if args.plot:

@@ -31,7 +31,7 @@ def test_the_command_prints_every_step_and_succeeds():
     result = run_demo("--limit", str(FILES))
     assert result.returncode == 0, result.stderr
     assert f"{FILES} files" in result.stdout
-    assert "17 of 17 answers equal NumPy's bit for bit" in result.stdout
+    assert "18 of 18 answers equal NumPy's bit for bit" in result.stdout
     assert "WRONG" not in result.stdout
     for step in (
         "occurrences",
@@ -121,7 +121,7 @@ def test_a_wrong_answer_of_pyscatter_fails_the_command(monkeypatch, capsys):
     monkeypatch.setattr(demo.ps, "segment_max", wrong)
     assert demo.main(["--limit", "5"]) == 1
     out = capsys.readouterr().out
-    assert "16 of 17 answers" in out
+    assert "17 of 18 answers" in out
     assert "WRONG: 1 of 5 elements differ, the first at (4,)" in out
 
 
