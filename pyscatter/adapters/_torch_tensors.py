@@ -43,6 +43,12 @@ def to_tensor(x):
     return torch.from_numpy(x)
 
 
+def apart(x, *others):
+    """Return an array that shares no memory with others: torch adds to gradients."""
+    is_shared = any(y is not None and np.may_share_memory(x, y) for y in others)
+    return x.copy() if is_shared else x
+
+
 class Held:
     """A Call, and the pullback that its forward has made."""
 
@@ -118,7 +124,8 @@ class Push(torch.autograd.Function):
     @staticmethod
     def forward(call, count, *rest):
         moves = [None if x is None else to_array(x) for x in rest[:count]]
-        return to_tensor(call.push([to_array(x) for x in rest[count:]], moves))
+        made = call.push([to_array(x) for x in rest[count:]], moves)
+        return to_tensor(apart(made, *moves))
 
     @staticmethod
     def setup_context(ctx, inputs, output):
@@ -140,7 +147,7 @@ class Pull(torch.autograd.Function):
         else:
             arrays = [to_array(x) for x in operands]
             grads = held.call.pull(arrays, g, wanted)
-        return tuple(map(to_tensor, grads))
+        return tuple(to_tensor(apart(x, g)) for x in grads)
 
     @staticmethod
     def setup_context(ctx, inputs, output):
@@ -174,7 +181,9 @@ class Second(torch.autograd.Function):
         moves = [None if x is None else to_array(x) for x in rest[:count]]
         arrays = [to_array(x) for x in rest[count:]]
         seconds = call.second(arrays, to_array(g), moves)
-        return tuple(None if x is None else to_tensor(x) for x in seconds)
+        return tuple(
+            None if x is None else to_tensor(apart(x, *moves)) for x in seconds
+        )
 
     @staticmethod
     def setup_context(ctx, inputs, output):

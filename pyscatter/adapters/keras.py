@@ -12,6 +12,10 @@ from pyscatter.adapters._imports import required
 
 keras = required("keras", "keras")
 
+from pyscatter.adapters._keras_changes import (  # noqa: E402
+    ChangeMonitor,
+    ChangeTrackerCallback,
+)
 from pyscatter.adapters._keras_layers import (  # noqa: E402
     BatchScatter,
     ConditionalUpdate,
@@ -23,6 +27,8 @@ from pyscatter.adapters._keras_layers import (  # noqa: E402
 
 __all__ = [
     "BatchScatter",
+    "ChangeMonitor",
+    "ChangeTrackerCallback",
     "ConditionalUpdate",
     "GatherNd",
     "ScatterNd",

@@ -8,7 +8,7 @@ cd "$(dirname "$script")/../.."
 place=$PWD/build/adapters
 python=$place/bin/python
 packages=(
-    torch==2.13.0 tensorflow-cpu keras jax autograd "dask[array]" scipy ml_dtypes numpy
+    torch==2.13.0 tensorflow-cpu keras jax autograd "dask[array]" tensorboard tensorboardX scipy ml_dtypes numpy
     "pytest>=8" "hypothesis>=6.100"
 )
 if [ ! -e "$place/installed" ] || [ "$script" -nt "$place/installed" ]; then

@@ -24,6 +24,12 @@ def test_layers(backend):
     env = {**os.environ, "KERAS_BACKEND": backend, "PYTHONPATH": path}
     env |= {"TF_CPP_MIN_LOG_LEVEL": "3", "JAX_PLATFORMS": "cpu"}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    command += ["-W", "ignore", "-c", os.devnull, str(HERE / "keras_cases.py")]
+    command += [
+        "-W",
+        "ignore",
+        "-c",
+        os.devnull,
+        *map(str, sorted(HERE.glob("keras_*cases.py"))),
+    ]
     done = subprocess.run(command, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]

@@ -1,10 +1,11 @@
 """Pages about packages: their blocks of `py` run, in order, where the package is."""
 
-import importlib.util
 import pathlib
 import re
 
 import pytest
+
+from tests.compat.peers import peer
 
 PAGES = pathlib.Path(__file__).resolve().parents[2] / "docs"
 NEEDS = {
@@ -12,7 +13,8 @@ NEEDS = {
     "in-tensorflow": ("tensorflow",),
     "in-keras": ("keras", "tensorflow"),
     "in-jax": ("jax",),
-    "in-dask": ("dask",),
+    "in-tensorboard": ("tensorboardX",),
+    "in-dask": ("dask", "dask.array"),
     "in-autograd": ("autograd",),
 }
 FENCE = re.compile(r"^```py\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -22,8 +24,7 @@ FENCE = re.compile(r"^```py\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 @pytest.mark.parametrize("name", sorted(p.stem for p in PAGES.glob("in-*.md")))
 def test_blocks_run(name):
     for package in NEEDS.get(name, ()):
-        if importlib.util.find_spec(package) is None:
-            pytest.skip(f"{package} is not installed")
+        peer(package)
     names = {"__name__": "__page__"}
     for block in FENCE.findall((PAGES / f"{name}.md").read_text(encoding="utf-8")):
         exec(compile(block, name, "exec"), names)

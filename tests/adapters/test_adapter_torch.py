@@ -148,6 +148,20 @@ def test_bad_tensors_are_refused():
     assert not a.any()
 
 
+def test_gradients_share_no_memory():
+    a, values, g = leaf(4, 3), leaf(5, 3), torch.ones(4, 3, dtype=torch.double)
+    out = pt.scatter(a, INDEX, values, op="add")
+    out.backward(g)
+    a.grad.zero_()
+    assert g.sum() == 12
+    out = pt.scatter(a, INDEX, values, op="add")
+    _, moved = torch.func.jvp(
+        lambda x: pt.scatter(x, INDEX, values.detach(), op="add"), (a.detach(),), (g,)
+    )
+    moved.zero_()
+    assert g.sum() == 12
+
+
 def test_a_changed_operand_is_noticed():
     values = leaf(5, 3)
     scale = values * 1
