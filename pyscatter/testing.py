@@ -102,6 +102,7 @@ class _Known:
     def __init__(self, op, primals, options, wrt, ties):
         self.op, self.options = op, options
         self.rule = calls.rule_of(op)
+        self.call = self.rule.called or op
         self.wanted = calls.chosen(self.rule, len(primals), wrt)
         self.out, self.back = calls.vjp(op, *primals, wrt=wrt, ties=ties, **options)
         self.primals, self.ties = primals, ties
@@ -138,6 +139,7 @@ class _Given:
         if vjp is None or jvp is None:
             raise TypeError("a function of your own needs vjp= and jvp=")
         self.op, self.primals, self.options = op, primals, options
+        self.call = op
         self.vjp, self.jvp = vjp, jvp
         self.out = np.asarray(op(*primals, **options))
 
@@ -235,12 +237,13 @@ def _moved(x, direction, by):
 
 
 def _check_differences(made, op, primals, tangents, options):
+    call = made.call
     step = 0.5 if made.is_quadratic() else STEP
     options = {k: v for k, v in options.items() if k not in ("dtype", "casting")}
 
     def value(by):
         pairs = zip(primals, tangents, strict=True)
-        return _numbers(op(*(_moved(x, d, by) for x, d in pairs), **options))
+        return _numbers(call(*(_moved(x, d, by) for x, d in pairs), **options))
 
     with np.errstate(all="ignore"):
         ahead, here, behind = value(step), value(0.0), value(-step)

@@ -76,9 +76,9 @@ def run(rule, op, primals, options, ties):
         raise ValueError(f"ties must be 'even' or 'first', got {ties!r}")
     if options:
         refuse_options(rule, options)
-        out = op(*primals, **options)
+        out = (rule.called or op)(*primals, **options)
     else:
-        out = op(*primals)
+        out = (rule.called or op)(*primals)
     args = dict(zip(rule.arguments, primals, strict=False))
     if options:
         args.update(options)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from pyscatter import _core
 from pyscatter.assembly import coo_to_csr
 from pyscatter.autodiff import (
+    changes,
     closed,
     entries,
     gathers,
@@ -39,17 +40,21 @@ class Rule(NamedTuple):
     refused: dict  # options that have no derivative, and what to do instead
     fixed: dict  # what the name stands for
     jacobian: Any  # makes the Jacobian; None: it is not known beforehand
+    called: Any  # what is called; None: the operation itself
 
 
 # A row is its columns, one argument each.
-def row(op, arguments, vjps, jvp, jacobian=None, fixed=NO_OPTIONS, **refused):
+def row(
+    op, arguments, vjps, jvp, jacobian=None, fixed=NO_OPTIONS, called=None, **refused
+):
     """Return the entry of one operation."""
     names = arguments.split()
     starred = tuple(i for i, name in enumerate(names) if name.endswith("*"))
     names = tuple(name.rstrip("*") for name in names)
     refused["out"] = "leave it away, and give the pullback buffers by into="
     vjps = dict(zip(starred, vjps, strict=True))
-    return op, Rule(op.__name__, names, starred, vjps, jvp, refused, fixed, jacobian)
+    columns = names, starred, vjps, jvp, refused, fixed, jacobian, called
+    return op, Rule(op.__name__, *columns)
 
 
 def gather_row(op, arguments, address):
@@ -120,6 +125,9 @@ RULES = dict((
         structures.spgemm_forward, closed.of_spgemm, plan="leave it away"),
     row(coo_to_csr, "data* coordinates shape", (structures.of_contributions,),
         structures.assembly_forward, closed.of_assembly, plan="leave it away"),
+
+    row(_core.change_stats, "old* new*", (changes.of_old, changes.of_new),
+        changes.forward, called=changes.field_of),
 ))
 # fmt: on
 
