@@ -28,8 +28,8 @@ import numpy as np
 
 import pyscatter as ps
 from pyscatter._demo_change import moved, report
-from pyscatter._demo_keys import indented, numbered
 from pyscatter._demo_delta import sent, told
+from pyscatter._demo_keys import indented, numbered
 from pyscatter._demo_products import described, find_far_rank, ranked
 from pyscatter._demo_training import trained
 from pyscatter.bench import HEAD, OURS, Row, Way, compare, describe, line, measure
@@ -427,6 +427,8 @@ def indentation(corpus):
 def movement(corpus):
     """How token frequencies change from one part of the stream to the next."""
     return Step("frequencies from part to part", moved(corpus))
+
+
 def transfer(corpus):
     """Token frequencies of each part of the stream, sent to a replica as deltas."""
     return Step("frequencies sent as deltas", sent(corpus))
