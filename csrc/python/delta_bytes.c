@@ -233,15 +233,17 @@ take_dtype(ps_state *state, const char *header, ps_delta_label *label)
 static int
 take_shape(const char *header, ps_delta_label *label, int64_t *n)
 {
-    int64_t nbytes;
+    int64_t nbytes = ps_dtype_size[label->dtype];
+    bool fits = true; /* axes of length 0 left out, as NumPy asks it */
     for (int i = 0; i < label->ndim; i++) {
-        label->shape[i] = (npy_intp)take(header + HEADER + 8 * i, 8);
-        if (label->shape[i] < 0) {
+        const int64_t size = (int64_t)take(header + HEADER + 8 * i, 8);
+        if (size < 0) {
             return refuse("an axis is negative");
         }
+        label->shape[i] = (npy_intp)size;
+        fits = fits && (size == 0 || ps_multiply(nbytes, size, &nbytes));
     }
-    return ps_count(label->ndim, (const int64_t *)label->shape, n) &&
-                           ps_multiply(*n, ps_dtype_size[label->dtype], &nbytes)
+    return fits && ps_count(label->ndim, (const int64_t *)label->shape, n)
                    ? 0
                    : refuse("its array would not fit in 64 bits");
 }

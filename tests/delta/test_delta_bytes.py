@@ -195,6 +195,7 @@ HUGE = 2**62
 BAD = {
     "sizes that multiply beyond 2**63": header(first_axis=HUGE, second_axis=4),
     "bytes beyond 2**63": header(first_axis=2**60, second_axis=1),
+    "no elements, and axes beyond 2**63": header(first_axis=0, second_axis=HUGE),
     "a negative axis": header(first_axis=-1),
     "more values than there are": header(count=2),
     "a count beyond all": header(count=2**63 - 1),
