@@ -318,31 +318,29 @@ native_of(PyArray_Descr *descr)
                  : PyArray_DescrNewByteorder(descr, NPY_NATIVE);
 }
 
-/* Strings are taken from the native copy that their column has, records as they are. */
-PyArrayObject *
-ps_unique_keys(ps_state *state, const ps_key_columns *keys, Py_ssize_t k,
-               const ps_keys_call *call, PyArrayObject *first)
+/* Room for the keys of n numbers. NumPy gives a string of no characters one, which
+ * nothing is written to. */
+static PyArrayObject *
+room_of(PyArray_Descr *descr, npy_intp n)
 {
-    PyArrayObject *const key = keys->key[k];
+    Py_INCREF((PyObject *)descr);
+    PyArrayObject *const room = (PyArrayObject *)PyArray_NewFromDescr(
+            &PyArray_Type, descr, 1, &n, NULL, NULL, 0, NULL);
+    if (room != NULL && PyDataType_ELSIZE(descr) == 0) {
+        memset(PyArray_DATA(room), 0, (size_t)PyArray_NBYTES(room));
+    }
+    return room;
+}
+
+/* Not by NumPy: what is not an object is copied as it lies. */
+static PyArrayObject *
+take_by_bytes(ps_state *state, PyArrayObject *key, PyArray_Descr *native,
+              const ps_keys_call *call)
+{
     PyArray_Descr *const own = PyArray_DESCR(key);
-    if (PyDataType_REFCHK(own) || own->type_num == NPY_VSTRING) {
-        return take_by_numpy(key, first);
-    }
     const enum ps_dtype dtype = ps_dtype_of(state, own);
-    const bool is_raw = dtype == PS_raw;
-    PyArray_Descr *const native = native_of(own);
-    if (native == NULL) {
-        return NULL;
-    }
     const npy_intp n = call->n_keys;
-    if (is_raw) {
-        Py_INCREF((PyObject *)own);
-    }
-    else {
-        Py_INCREF((PyObject *)native);
-    }
-    PyArrayObject *taken = (PyArrayObject *)PyArray_NewFromDescr(
-            &PyArray_Type, is_raw ? own : native, 1, &n, NULL, NULL, 0, NULL);
+    PyArrayObject *taken = room_of(dtype == PS_raw ? own : native, n);
     ps_axes axes;
     const ps_view view = ps_view_of(key, dtype, &axes);
     if (taken != NULL) {
@@ -353,9 +351,31 @@ ps_unique_keys(ps_state *state, const ps_key_columns *keys, Py_ssize_t k,
             Py_CLEAR(taken);
         }
     }
-    if (taken != NULL && is_raw && !PyArray_EquivTypes(own, native)) {
+    return taken;
+}
+
+/* Strings and records are taken as they are, and made native then: bytes between fields
+ * are zeros where a record is made anew. */
+PyArrayObject *
+ps_unique_keys(ps_state *state, const ps_key_columns *keys, Py_ssize_t k,
+               const ps_keys_call *call, PyArrayObject *first)
+{
+    PyArrayObject *const key = keys->key[k];
+    PyArray_Descr *const own = PyArray_DESCR(key);
+    if (own->type_num == NPY_OBJECT || own->type_num == NPY_VSTRING) {
+        return take_by_numpy(key, first);
+    }
+    PyArray_Descr *const native = native_of(own);
+    if (native == NULL) {
+        return NULL;
+    }
+    PyArrayObject *taken = PyDataType_REFCHK(own)
+                                   ? take_by_numpy(key, first)
+                                   : take_by_bytes(state, key, native, call);
+    if (taken != NULL && !PyArray_EquivTypes(PyArray_DESCR(taken), native) &&
+        PyDataType_ELSIZE(own) > 0) {
         Py_INCREF((PyObject *)native);
-        Py_SETREF(taken, ps_cast_of(taken, native));
+        Py_SETREF(taken, ps_fresh_copy(taken, native));
     }
     Py_DECREF((PyObject *)native);
     return taken;

@@ -562,3 +562,32 @@ def test_a_wide_character_in_short_text(place, missing, way):
     assert (np.diff(first) > 0).all() and len(first) == len(uniques)
     pair = ps.factorize(keys, keys.astype("U9"))[0]
     assert (pair == ids).all()
+
+
+@pytest.mark.parametrize("kind", "SU")
+@pytest.mark.parametrize("order", "<>")
+def test_strings_without_characters(kind, order):
+    """NumPy gives such a string one character, which is none of another's memory."""
+    for _ in range(20):
+        np.full(8, 0x41414141)  # what lies about
+        keys = np.zeros(3, [("key", f"{order}{kind}0"), ("other", "i4")])["key"]
+        assert keys.itemsize == 0
+        ids, uniques = ps.factorize(keys)
+        assert ids.tolist() == [0, 0, 0]
+        assert not any(uniques.tobytes())
+
+
+@pytest.mark.parametrize("sort", [True, False])
+def test_records_become_native(sort):
+    fields = [("number", ">i2"), ("float", ">f4")]
+    for dtype in (np.dtype(fields, align=True), np.dtype([*fields, ("any", "O")])):
+        keys = np.zeros(3, dtype)
+        keys["number"] = 2, 5, 2
+        uniques = ps.factorize(keys, sort=sort)[1]
+        assert uniques.dtype == dtype.newbyteorder("=")
+        assert uniques.dtype["number"].isnative
+        assert uniques["number"].tolist() == [2, 5]
+        if not dtype.hasobject:
+            zeros = np.zeros(2, uniques.dtype)
+            zeros["number"] = 2, 5
+            assert uniques.tobytes() == zeros.tobytes()
