@@ -95,6 +95,10 @@ class Binned(tuple):
         """Equal are the tuples, as far as arrays say whether they are."""
         return tuple(self) == (tuple(other) if isinstance(other, Binned) else other)
 
+    def __ne__(self, other):
+        """Unlike are those that are not equal."""
+        return not self == other
+
     def __hash__(self):
         """Arrays have no hash, and so a tuple of them has none."""
         return hash(tuple(self))

@@ -213,13 +213,13 @@ snapshot(PyObject *object, bool takes_table)
 static int
 take_requests(ps_binning *binning, PyObject *bins, PyObject *range)
 {
-    const int n =
-            (int)(binning->is_table ? binning->n_columns : binning->n_coordinates);
+    const Py_ssize_t n =
+            binning->is_table ? binning->n_columns : binning->n_coordinates;
     const bool has_bins = is_for_each(bins, n);
     const bool has_ranges = is_list(range) && !is_pair(range);
     if (has_ranges && PyTuple_GET_SIZE(range) != n) {
         PyErr_Format(PyExc_ValueError,
-                     "range must be a pair of numbers, or one for each of %d "
+                     "range must be a pair of numbers, or one for each of %zd "
                      "coordinates",
                      n);
         return -1;
@@ -227,7 +227,7 @@ take_requests(ps_binning *binning, PyObject *bins, PyObject *range)
     if (binning->is_table && make_room(binning, n) < 0) {
         return -1;
     }
-    for (int i = 0; i < n; i++) {
+    for (Py_ssize_t i = 0; i < n; i++) {
         if (ps_take_bins(binning->state, has_bins ? PyTuple_GET_ITEM(bins, i) : bins,
                          has_ranges ? PyTuple_GET_ITEM(range, i) : range,
                          &binning->coordinates[i].request) < 0) {

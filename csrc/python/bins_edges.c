@@ -51,22 +51,21 @@ take_range(PyObject *range, ps_bins_request *request)
     if (range == NULL || range == Py_None) {
         return 0;
     }
-    PyObject *const pair = PySequence_Fast(range, "range must be a pair of numbers");
+    PyObject *pair = PySequence_Fast(range, "range must be a pair of numbers");
+    if (pair != NULL) { /* a list may change while its items become numbers */
+        Py_SETREF(pair, PySequence_Tuple(pair));
+    }
     if (pair == NULL) {
         return -1;
     }
-    if (PySequence_Fast_GET_SIZE(pair) != 2) {
+    if (PyTuple_GET_SIZE(pair) != 2) {
         PyErr_SetString(PyExc_ValueError, "range must be a pair of numbers");
         Py_DECREF(pair);
         return -1;
     }
     double limit[2] = {0, 0};
     for (Py_ssize_t i = 0; i < 2 && !PyErr_Occurred(); i++) {
-        PyObject *const item = PySequence_Fast_GET_SIZE(pair) == 2
-                                       ? Py_NewRef(PySequence_Fast_GET_ITEM(pair, i))
-                                       : NULL;
-        limit[i] = item != NULL ? PyFloat_AsDouble(item) : 0;
-        Py_XDECREF(item);
+        limit[i] = PyFloat_AsDouble(PyTuple_GET_ITEM(pair, i));
     }
     Py_DECREF(pair);
     if (PyErr_Occurred()) {
@@ -284,6 +283,19 @@ check_order(const double *edge, int64_t n)
     return 0;
 }
 
+/* Of whole numbers, which may be equal as float64. */
+static int
+check_whole_order(const int64_t *edge, int64_t n, bool are_unsigned)
+{
+    for (int64_t i = 0; i < n; i++) {
+        if (are_unsigned ? (uint64_t)edge[i] > (uint64_t)edge[i + 1]
+                         : edge[i] > edge[i + 1]) {
+            return refuse_edges();
+        }
+    }
+    return 0;
+}
+
 /* Does float64 hold all of these exactly, with room to round an element next to them?
  */
 static bool
@@ -294,18 +306,12 @@ are_small(const double *edge, int64_t n)
 
 /* Those of the edges that elements can be compared with: int64 edges that uint64
  * elements cannot be are below all of them, uint64 ones beyond int64 above. */
-static int
+static void
 keep_whole(ps_made_edges *made, bool are_unsigned, bool is_unsigned)
 {
     ps_edges *const edges = &made->edges;
     const int64_t n = (int64_t)edges->n_bins + 1;
     const int64_t *const edge = PyArray_DATA(made->exact);
-    for (int64_t i = 0; i + 1 < n; i++) {
-        if (are_unsigned ? (uint64_t)edge[i] > (uint64_t)edge[i + 1]
-                         : edge[i] > edge[i + 1]) {
-            return refuse_edges();
-        }
-    }
     int64_t first = 0, last = n;
     while (are_unsigned != is_unsigned && first < last && is_unsigned &&
            edge[first] < 0) {
@@ -320,7 +326,6 @@ keep_whole(ps_made_edges *made, bool are_unsigned, bool is_unsigned)
     edges->before = first;
     edges->is_unsigned = is_unsigned;
     edges->is_closed = last == n && first < last;
-    return 0;
 }
 
 static PyArrayObject *
@@ -336,7 +341,11 @@ ps_make_given_edges(ps_state *state, const ps_bins_request *request,
     const int64_t n = request->n_bins;
     PyArrayObject *const given = request->given;
     const enum ps_dtype own = ps_dtype_of(state, PyArray_DESCR(given));
+    const bool are_wide = own == PS_i64 || own == PS_u64;
     *made = (ps_made_edges){.edges = {.n_bins = (int32_t)n}};
+    if (are_wide && check_whole_order(PyArray_DATA(given), n, own == PS_u64) < 0) {
+        return -1;
+    }
     made->exact = cast_to(given, NPY_DOUBLE);
     if (made->exact == NULL) {
         return -1;
@@ -344,13 +353,14 @@ ps_make_given_edges(ps_state *state, const ps_bins_request *request,
     made->array =
             (PyArrayObject *)Py_NewRef((PyObject *)(as_given ? given : made->exact));
     const double *const edge = PyArray_DATA(made->exact);
-    const bool are_wide = own == PS_i64 || own == PS_u64;
     if (as_given && are_wide && (dtype == PS_i64 || dtype == PS_u64) &&
         !are_small(edge, n)) {
         Py_SETREF(made->exact,
                   cast_to(made->array, own == PS_u64 ? NPY_UINT64 : NPY_INT64));
-        return made->exact != NULL ? keep_whole(made, own == PS_u64, dtype == PS_u64)
-                                   : -1;
+        if (made->exact != NULL) {
+            keep_whole(made, own == PS_u64, dtype == PS_u64);
+        }
+        return made->exact != NULL ? 0 : -1;
     }
     made->edges.edge = edge;
     return check_order(edge, n);

@@ -109,19 +109,25 @@ typedef struct {
     PyArrayObject *where, *weights; /* owned: as segments see them, or NULL */
 } binned_work;
 
-/* Options that say which entries belong together, which is said by coordinates here. */
+/* Options of segments that pass through: all but those that say which entries belong
+ * together, which is said by coordinates here. */
 static bool
-is_addressing(PyObject *name)
+passes(const ps_state *state, PyObject *name)
 {
-    static const char *const refused[] = {
-            "ids",    "num_segments", "offsets",    "starts", "stops",        "lengths",
-            "gather", "axis",         "batch_dims", "mode",   "assume_sorted"};
-    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
-        if (PyUnicode_CompareWithASCIIString(name, refused[i]) == 0) {
-            return true;
-        }
+    static const enum ps_name options[] = {PS_NAME_q,
+                                           PS_NAME_ddof,
+                                           PS_NAME_initial,
+                                           PS_NAME_fill_value,
+                                           PS_NAME_skipna,
+                                           PS_NAME_return_arg,
+                                           PS_NAME_return_counts,
+                                           PS_NAME_dtype,
+                                           PS_NAME_compensated};
+    bool does = false;
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+        does = does || PyUnicode_Compare(state->name[options[i]], name) == 0;
     }
-    return false;
+    return does;
 }
 
 static int
@@ -143,7 +149,7 @@ take_option(binned_work *work, PyObject *name, PyObject *value)
         work->slot[i] = value;
         return 0;
     }
-    if (is_addressing(name) || work->n_options == MOST_OPTIONS) {
+    if (!passes(work->state, name) || work->n_options == MOST_OPTIONS) {
         PyErr_Format(PyExc_TypeError,
                      "binned_reduce() got an unexpected keyword argument '%U'", name);
         return -1;
@@ -224,6 +230,10 @@ flatten(const binned_work *work, PyArrayObject *array, const char *name)
     }
     npy_intp shape[PS_MAX_DIMS];
     PyArray_Dims dims = {shape, ndim - n_own + 1};
+    if (dims.len > PS_MAX_DIMS) {
+        PyErr_Format(PyExc_ValueError, "%s has too many axes", name);
+        return NULL;
+    }
     shape[0] = (npy_intp)work->binning.n;
     for (int i = n_own; i < ndim; i++) {
         shape[i - n_own + 1] = PyArray_DIM(array, i);

@@ -218,6 +218,10 @@ def test_binned_is_a_named_tuple():
     assert binned._asdict()["edges"] is edges
     again = pickle.loads(pickle.dumps(binned))
     assert type(again) is ps.Binned
+    plain = ps.Binned(1, 2, 5)
+    assert plain == (1, 2, 5)
+    assert not plain != (1, 2, 5)
+    assert plain != (1, 2, 6)
     assert again.ids.tolist() == [0, 1]
     assert repr(again).startswith("Binned(result=array([1, 1]), edges=")
     many = ps.binned_reduce(np.linspace(0, 1, 9), None, 300, (0, 1)).ids
@@ -275,6 +279,10 @@ WRONG = {
     "a bool": (TypeError, ([1.0], True)),
     "a name": (TypeError, ([1.0], "auto")),
     "decreasing": (ValueError, ([1.0], [0.0, 2.0, 1.0])),
+    "decreasing by less than float64 tells": (
+        ValueError,
+        ([1.0], np.array([2**60, 2**60 - 1], "u8")),
+    ),
     "nan edge": (ValueError, ([1.0], [0.0, np.nan, 1.0])),
     "one edge": (ValueError, ([1.0], np.array([0.0]))),
     "edges of two axes": (ValueError, ([1.0], np.array([[0.0, 1.0]]))),
@@ -306,7 +314,7 @@ def test_bad_input(name):
 
 
 def test_bad_calls():
-    x = np.linspace(0, 1, 6)
+    x, deep = np.linspace(0, 1, 6), np.zeros((1,) * 64)
     for error, call in (
         (ValueError, lambda: ps.bin_index(x, 2, outside="wrap")),
         (ValueError, lambda: ps.binned_reduce((x, x[:5]))),
@@ -322,12 +330,33 @@ def test_bad_calls():
         (TypeError, lambda: ps.binned_reduce(x, x, 3, op="max", weights=x)),
         (TypeError, lambda: ps.binned_reduce(x, x, 3, ids=[0] * 6)),
         (TypeError, lambda: ps.binned_reduce(x, x, 3, nonsense=1)),
+        (ValueError, lambda: ps.binned_reduce(np.broadcast_to(1.0, (1, 2**32 + 1)))),
+        (
+            ValueError,
+            lambda: ps.binned_reduce((x[0:1].reshape(()),), deep, 3, op="add"),
+        ),
         (TypeError, lambda: ps.binned_reduce(x, x, 3, None, "add")),
         (TypeError, lambda: ps.binned_reduce(x, x, 3, bins=4)),
         (TypeError, lambda: ps.binned_reduce()),
     ):
         with pytest.raises(error):
             call()
+    with pytest.raises(
+        TypeError, match=r"binned_reduce\(\) got an unexpected .*'mode'"
+    ):
+        ps.binned_reduce(x, x, 3, op="add", mode="drop")
+    with pytest.raises(TypeError, match=r"binned_reduce\(\) got an unexpected .*'no'"):
+        ps.binned_reduce(x, x, 3, op="add", no=1)
+
+
+def test_a_range_that_changes_while_it_is_read():
+    class Clearing:
+        def __float__(self):
+            limits.clear()
+            return 0.0
+
+    limits = [Clearing(), 4.0]
+    assert ps.bin_index([1.0, 3.0], 2, limits)[0].tolist() == [0, 1]
 
 
 def test_bins_that_change_things():
