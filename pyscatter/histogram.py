@@ -179,7 +179,8 @@ class Histogram(HistogramRecord):
             What `numpy.quantile` finds, with each element moved within its bin: to the
             middle for "log2", which is off by an eighth of itself at most, else to
             where it would be if the elements of a bin lay evenly. 0 and 1 give `min`
-            and `max`. Of weights, the quantile of their sum. NaN of nothing.
+            and `max`, which also stand for edges that are infinite. Of weights, the
+            quantile of their sum. NaN of nothing.
 
         Raises
         ------
@@ -206,6 +207,8 @@ class Histogram(HistogramRecord):
     def _shares(self):
         """Limits and counts, elements outside the edges in bins of their own."""
         limits, counts = self.edges, self.counts
+        if np.isinf(limits[0]) or np.isinf(limits[-1]):
+            limits = np.clip(limits, self.min, self.max)
         if self.n_below and not self.weighted:
             limits, counts = np.r_[self.min, limits], np.r_[self.n_below, counts]
         if self.n_above and not self.weighted:

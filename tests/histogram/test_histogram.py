@@ -260,6 +260,11 @@ def test_quantiles_of_little():
     assert outside.quantile([0, 1]).tolist() == [-10.0, 20.0]
     weighted = ps.histogram([0.5, 1.5], [0, 1, 2], weights=[1, 3])
     assert weighted.quantile(0.25) == 1.0
+    endless = ps.histogram([-3.0, 1.0, 2.0, 3.0], [-np.inf, 0, np.inf])
+    assert endless.counts.tolist() == [1, 3]
+    assert endless.quantile([0, 0.5, 1]).tolist() == [-3.0, 1.0, 3.0]
+    upwards = ps.histogram([1.0, 2.0, 3.0], [-np.inf, 0, np.inf])
+    assert 1 <= upwards.quantile(0.5) <= 3
     for wrong in (-0.1, 1.1, np.nan):
         with pytest.raises(ValueError, match="q must be"):
             weighted.quantile(wrong)
