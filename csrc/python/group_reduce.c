@@ -10,6 +10,7 @@
 #include "python/args.h"
 #include "python/arrays.h"
 #include "python/copies.h"
+#include "python/outcome.h"
 #include "python/py_keys.h"
 #include "python/py_segment.h"
 
@@ -178,15 +179,19 @@ reduce_each(group_work *work, PyObject *values)
                      n);
         return NULL;
     }
-    PyObject *const results = PyTuple_New(n);
+    PyObject *results = PyTuple_New(n);
     for (Py_ssize_t i = 0; results != NULL && i < n; i++) {
-        PyObject *const one = reduce_one(work, PyTuple_GET_ITEM(values, i),
-                                         has_out ? PyTuple_GET_ITEM(out, i) : NULL);
+        PyObject *const one = reduce_one(work, PyTuple_GET_ITEM(values, i), NULL);
         if (one == NULL) {
             Py_DECREF(results);
             return NULL;
         }
         PyTuple_SET_ITEM(results, i, one);
+    }
+    if (results != NULL && has_out) {
+        PyObject *const op = work->slot[OP];
+        Py_SETREF(results, ps_put_results(work->state, results, out,
+                                          op != NULL && PyTuple_Check(op)));
     }
     return results;
 }

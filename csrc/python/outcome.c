@@ -295,3 +295,95 @@ ps_write_results(ps_state *state, PyObject *out, PyObject *const *results, Py_ss
     }
     return 0;
 }
+
+/* ---- several results ---- */
+
+/* The reduction itself in what a segment function returns, where places or counts may
+ * go with it. Borrowed. */
+static PyObject *
+reduction_in(PyObject *result, bool has_many_ops)
+{
+    PyObject *const first = PyTuple_Check(result) && PyTuple_GET_SIZE(result) > 0
+                                    ? PyTuple_GET_ITEM(result, 0)
+                                    : NULL;
+    const bool has_company =
+            first != NULL && (has_many_ops ? PyTuple_Check(first) : true);
+    return has_company ? first : result;
+}
+
+/* The reductions of one array of values, and where each goes, side by side. */
+static int
+pair_up(PyObject *reduction, PyObject *out, PyObject *reductions, PyObject *outs)
+{
+    const bool are_many = PyTuple_Check(reduction);
+    const Py_ssize_t n = are_many ? PyTuple_GET_SIZE(reduction) : 1;
+    if (are_many && (!PyTuple_Check(out) || PyTuple_GET_SIZE(out) != n)) {
+        PyErr_Format(PyExc_TypeError,
+                     "'out' must be a tuple of %zd arrays, as op is one", n);
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *const one = are_many ? PyTuple_GET_ITEM(reduction, i) : reduction;
+        PyObject *const place = are_many ? PyTuple_GET_ITEM(out, i) : out;
+        if (PyList_Append(reductions, one) < 0 || PyList_Append(outs, place) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* The same with `out` in place of the reduction. A new reference, or NULL. */
+static PyObject *
+replaced(PyObject *result, PyObject *out, bool has_many_ops)
+{
+    if (reduction_in(result, has_many_ops) == result) {
+        return Py_NewRef(out);
+    }
+    const Py_ssize_t n = PyTuple_GET_SIZE(result);
+    PyObject *const all = PyTuple_New(n);
+    for (Py_ssize_t i = 0; all != NULL && i < n; i++) {
+        PyTuple_SET_ITEM(all, i, Py_NewRef(i == 0 ? out : PyTuple_GET_ITEM(result, i)));
+    }
+    return all;
+}
+
+/* All that is written is known to fit before the first of it is written. */
+static int
+write_all(ps_state *state, PyObject *results, PyObject *outs, bool has_many_ops)
+{
+    PyObject *const from = PyList_New(0), *const to = PyList_New(0);
+    int status = from != NULL && to != NULL ? 0 : -1;
+    for (Py_ssize_t i = 0; status == 0 && i < PyTuple_GET_SIZE(results); i++) {
+        PyObject *const own = reduction_in(PyTuple_GET_ITEM(results, i), has_many_ops);
+        status = pair_up(own, PyTuple_GET_ITEM(outs, i), from, to);
+    }
+    PyObject *const reductions = status == 0 ? PyList_AsTuple(from) : NULL;
+    PyObject *const places = reductions != NULL ? PyList_AsTuple(to) : NULL;
+    status = places == NULL
+                     ? -1
+                     : ps_write_results(state, places, &PyTuple_GET_ITEM(reductions, 0),
+                                        PyTuple_GET_SIZE(reductions));
+    Py_XDECREF(reductions);
+    Py_XDECREF(places);
+    Py_XDECREF(from);
+    Py_XDECREF(to);
+    return status;
+}
+
+PyObject *
+ps_put_results(ps_state *state, PyObject *results, PyObject *outs, bool has_many_ops)
+{
+    const Py_ssize_t n = PyTuple_GET_SIZE(results);
+    PyObject *const all =
+            write_all(state, results, outs, has_many_ops) == 0 ? PyTuple_New(n) : NULL;
+    for (Py_ssize_t i = 0; all != NULL && i < n; i++) {
+        PyObject *const one = replaced(PyTuple_GET_ITEM(results, i),
+                                       PyTuple_GET_ITEM(outs, i), has_many_ops);
+        if (one == NULL) {
+            Py_DECREF(all);
+            return NULL;
+        }
+        PyTuple_SET_ITEM(all, i, one);
+    }
+    return all;
+}

@@ -17,4 +17,10 @@ PyArrayObject *ps_spread_counts(const ps_reduce *work, PyArrayObject *counts);
 int ps_write_results(ps_state *state, PyObject *out, PyObject *const *results,
                      Py_ssize_t n);
 
+/* `results`, a tuple of what a segment function has returned for each of several arrays
+ * of values, with the reductions put in place of what `outs` names, as many items;
+ * places and counts stay. has_many_ops: op is a tuple. A new tuple, or NULL. */
+PyObject *ps_put_results(ps_state *state, PyObject *results, PyObject *outs,
+                         bool has_many_ops);
+
 #endif

@@ -359,63 +359,6 @@ call_segments(binned_work *work, PyObject *module, PyObject *values)
     return result;
 }
 
-/* `results` into what out= names. Steals it. */
-static PyObject *
-write_results(const binned_work *work, PyObject *results, PyObject *out)
-{
-    const bool are_many = PyTuple_Check(results);
-    const Py_ssize_t n = are_many ? PyTuple_GET_SIZE(results) : 1;
-    int status = -1;
-    if (PyTuple_Check(out) != are_many || (are_many && PyTuple_GET_SIZE(out) != n)) {
-        PyErr_SetString(PyExc_TypeError,
-                        "'out' must be an array, or a tuple of them as the result is");
-    }
-    else {
-        PyObject *const *const items =
-                are_many ? &PyTuple_GET_ITEM(results, 0) : &results;
-        status = ps_write_results(work->state, out, items, n);
-    }
-    Py_DECREF(results);
-    return status == 0 ? Py_NewRef(out) : NULL;
-}
-
-/* Do places or counts come with the results, which are first of a tuple then? */
-static bool
-has_company(const binned_work *work)
-{
-    bool has = false;
-    for (int i = 0; !has && i < work->n_options; i++) {
-        PyObject *const name = work->names[i];
-        has = PyObject_IsTrue(work->options[i]) == 1 &&
-              (PyUnicode_CompareWithASCIIString(name, "return_arg") == 0 ||
-               PyUnicode_CompareWithASCIIString(name, "return_counts") == 0);
-    }
-    return has;
-}
-
-/* What out= names receives the results, where something is named. Steals them. */
-static PyObject *
-deliver(const binned_work *work, PyObject *all, PyObject *out)
-{
-    if (all == NULL || out == NULL) {
-        return all;
-    }
-    if (!has_company(work) || !PyTuple_Check(all)) {
-        return write_results(work, all, out);
-    }
-    PyObject *const first =
-            write_results(work, Py_NewRef(PyTuple_GET_ITEM(all, 0)), out);
-    PyObject *const rest = PyTuple_GetSlice(all, 1, PyTuple_GET_SIZE(all));
-    PyObject *const head =
-            first != NULL && rest != NULL ? PyTuple_Pack(1, first) : NULL;
-    PyObject *const together = head != NULL ? PySequence_Concat(head, rest) : NULL;
-    Py_XDECREF(first);
-    Py_XDECREF(rest);
-    Py_XDECREF(head);
-    Py_DECREF(all);
-    return together;
-}
-
 /* Values, a mask and weights as segments see them; views are made once nothing more
  * runs Python code. *n_row: axes of a row. */
 static int
@@ -446,7 +389,7 @@ flatten_all(binned_work *work, PyObject *object, PyArrayObject **flat, int *n_ro
 
 /* The result for one array of values, or for None. */
 static PyObject *
-reduce_one(binned_work *work, PyObject *module, PyObject *object, PyObject *out)
+reduce_one(binned_work *work, PyObject *module, PyObject *object)
 {
     PyArrayObject *flat = NULL;
     int n_row = 0;
@@ -461,27 +404,17 @@ reduce_one(binned_work *work, PyObject *module, PyObject *object, PyObject *out)
     Py_CLEAR(work->where);
     Py_CLEAR(work->weights);
     Py_XDECREF((PyObject *)flat);
-    return deliver(work, result, out);
+    return result;
 }
 
-/* A tuple of values: a tuple of results. */
+/* Of each array of values. */
 static PyObject *
-reduce_all(binned_work *work, PyObject *module)
+reduce_each(binned_work *work, PyObject *module, PyObject *values)
 {
-    PyObject *const values = work->slot[VALUES], *const out = work->slot[OUT];
-    if (values == NULL || !PyTuple_Check(values)) {
-        return reduce_one(work, module, values, out);
-    }
     const Py_ssize_t n = PyTuple_GET_SIZE(values);
-    if (out != NULL && (!PyTuple_Check(out) || PyTuple_GET_SIZE(out) != n)) {
-        PyErr_Format(PyExc_TypeError, "'out' must be a tuple of %zd, as values is one",
-                     n);
-        return NULL;
-    }
     PyObject *const all = PyTuple_New(n);
     for (Py_ssize_t i = 0; all != NULL && i < n; i++) {
-        PyObject *const one = reduce_one(work, module, PyTuple_GET_ITEM(values, i),
-                                         out != NULL ? PyTuple_GET_ITEM(out, i) : NULL);
+        PyObject *const one = reduce_one(work, module, PyTuple_GET_ITEM(values, i));
         if (one == NULL) {
             Py_DECREF(all);
             return NULL;
@@ -489,6 +422,40 @@ reduce_all(binned_work *work, PyObject *module)
         PyTuple_SET_ITEM(all, i, one);
     }
     return all;
+}
+
+/* A tuple of values: a tuple of results; out= is then a tuple, too. */
+static PyObject *
+reduce_all(binned_work *work, PyObject *module)
+{
+    PyObject *const values = work->slot[VALUES], *const out = work->slot[OUT];
+    const bool are_many = values != NULL && PyTuple_Check(values);
+    const Py_ssize_t n = are_many ? PyTuple_GET_SIZE(values) : 1;
+    if (are_many && out != NULL &&
+        (!PyTuple_Check(out) || PyTuple_GET_SIZE(out) != n)) {
+        PyErr_Format(PyExc_TypeError, "'out' must be a tuple of %zd, as values is one",
+                     n);
+        return NULL;
+    }
+    PyObject *result = are_many ? reduce_each(work, module, values)
+                                : reduce_one(work, module, values);
+    if (result == NULL || out == NULL) {
+        return result;
+    }
+    PyObject *const op = work->slot[OP];
+    PyObject *const results = are_many ? Py_NewRef(result) : PyTuple_Pack(1, result);
+    PyObject *const outs = are_many ? Py_NewRef(out) : PyTuple_Pack(1, out);
+    PyObject *done = results != NULL && outs != NULL
+                             ? ps_put_results(work->state, results, outs,
+                                              op != NULL && PyTuple_Check(op))
+                             : NULL;
+    if (done != NULL && !are_many) {
+        Py_SETREF(done, Py_NewRef(PyTuple_GET_ITEM(done, 0)));
+    }
+    Py_XDECREF(results);
+    Py_XDECREF(outs);
+    Py_DECREF(result);
+    return done;
 }
 
 /* ---- binned_reduce ---- */

@@ -349,6 +349,46 @@ def test_bad_calls():
         ps.binned_reduce(x, x, 3, op="add", no=1)
 
 
+@pytest.mark.parametrize("company", [{}, {"return_arg": True}, {"return_counts": True}])
+def test_out_takes_reductions_alone(company):
+    """Places and counts go beside it, as in segment_reduce."""
+    x, v = np.arange(10.0), np.arange(10.0)[::-1].copy()
+    groups = np.minimum(x // 3, 2).astype(int)
+    for op in ("max", ("max", "min")):
+        for many in (False, True):
+            flat = tuple(np.full(3, 7.0) for _ in range(2 * (1 + many)))
+            each = [flat[i] if op == "max" else flat[2 * i : 2 * i + 2] for i in (0, 1)]
+            values, out = ((v, x), tuple(each)) if many else (v, each[0])
+            binned = ps.binned_reduce(x, values, 3, op=op, out=out, **company)
+            right = ps.binned_reduce(x, values, 3, op=op, **company)
+            assert str(binned.result) == str(right.result)
+            got = ps.group_reduce(values, groups, op=op, out=out, **company)
+            assert str(got) == str(ps.group_reduce(values, groups, op=op, **company))
+            first = got[1][0] if many else got[1]
+            first = first[0] if company else first
+            assert first is each[0] or first[0] is each[0][0]
+
+
+def test_errors_leave_every_out_as_it_was():
+    x = np.arange(6.0)
+    one, other, short = np.full(3, 7.0), np.full(3, 7.0), np.zeros(2)
+    for values, out in (
+        ((x, x[:4]), (one, other)),
+        ((x, x), (one, short)),
+        ((x, x), (one, one[:])),
+        ((x, x), (one, None)),
+        ((x, x), (one,)),
+    ):
+        with pytest.raises((TypeError, ValueError)):
+            ps.binned_reduce(x, values, 3, op="add", out=out)
+        with pytest.raises((TypeError, ValueError)):
+            ps.group_reduce(values, x // 2, op="add", out=out)
+        assert (one == 7).all()
+    with pytest.raises(TypeError):
+        ps.binned_reduce(x, x, 3, op=("add", "max"), return_counts=True, out=one)
+    assert (one == 7).all()
+
+
 def test_a_range_that_changes_while_it_is_read():
     class Clearing:
         def __float__(self):
