@@ -17,7 +17,9 @@ typedef struct {
 
 enum {
     NONE = -2,
-    NAN_OBJECT = -1
+    NAN_OBJECT = -1,
+    /* Light turns that one object takes, 2 ns each: hashed, looked up, compared. */
+    TURNS = 1 << 6
 };
 
 /* Is it unlike itself? 1 or 0, or -1 with an exception. What answers with something
@@ -73,7 +75,7 @@ number_all(object_numbers *work, PyObject *const *object, npy_intp n, npy_intp *
     for (npy_intp i = 0; i < n; i++) {
         PyObject *const one = object[i] != NULL ? object[i] : Py_None;
         const int missing = one == Py_None ? 0 : is_nan(one);
-        if (missing < 0 || ps_hear(i + 1) < 0) {
+        if (missing < 0 || ps_hear((i + 1) * TURNS) < 0) {
             return -1;
         }
         if (one == Py_None || missing) {
@@ -107,6 +109,7 @@ rank_objects(const object_numbers *work, npy_intp *rank)
             break;
         }
         rank[PyLong_AsSsize_t(number)] = k;
+        status = ps_hear((k + 1) * TURNS);
     }
     Py_XDECREF(sorted);
     return status;

@@ -6,6 +6,7 @@ the test is slow.
 """
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -188,3 +189,25 @@ def test_memory_of_keys_that_all_differ(dtype, factor, order):
         env={**os.environ, "PYTHONPATH": path},
     )
     assert float(out) < 26
+
+
+@pytest.mark.parametrize("sort", [True, False])
+def test_signals_are_heard_between_objects(sort):
+    """A handler runs soon, and what it raises ends the call."""
+
+    class Alarm(Exception):
+        pass
+
+    def ring(*_):
+        raise Alarm
+
+    keys = np.arange(80_000).astype(str).astype(object)
+    before = signal.signal(signal.SIGALRM, ring)
+    try:
+        with pytest.raises(Alarm):
+            signal.setitimer(signal.ITIMER_REAL, 0.001)
+            ps.factorize(keys, sort=sort)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert len(ps.factorize(keys, sort=sort)[1]) == len(keys)
