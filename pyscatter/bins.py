@@ -140,7 +140,7 @@ document(
     ids : ndarray of intp
         In the shape of x.
     edges : ndarray
-        Float64, or the given ones in their dtype.
+        Float64, or the given ones in their dtype (those of longdouble are float64).
 
     Raises
     ------
@@ -207,7 +207,8 @@ document(
     options : optional
         dtype, fill_value, initial, where, weights, skipna, ddof, q, compensated,
         return_arg, return_counts, out: as in `segment_reduce`. `where` and `weights`
-        have the shape of the coordinates; `where` may have that of the values.
+        have the shape of the coordinates; `where` may have that of the values. `out` is
+        a tuple where the result is one, of which nothing is written unless all fit.
 
     Returns
     -------
@@ -218,7 +219,8 @@ document(
     ------
     ValueError
         What `bin_index` refuses, of each coordinate and of all bins together;
-        coordinates of different shapes; values that do not begin with that shape.
+        coordinates of different shapes, or more than 32; values that do not begin with
+        that shape.
     TypeError
         Coordinates that are no real numbers; options that the op does not have.
 

@@ -48,7 +48,10 @@ document(
         No keys; a masked array; a dtype whose elements cannot be told apart; objects
         that cannot be hashed, or not be compared by ``<`` where `sort` asks for it.
     ValueError
-        Shapes that differ; an unknown `missing`; a missing key under "raise".
+        Shapes that differ; an unknown `missing`; a missing key under "raise"; more than
+        4,096 arrays, or numbers of a record, in all.
+    RuntimeError
+        Code of an object, such as its ``__hash__``, gave an array of keys other memory.
 
     Notes
     -----

@@ -95,13 +95,14 @@ take_number(PyObject *bins, ps_bins_request *request)
     }
     int overflow;
     request->n_bins = PyLong_AsLongLongAndOverflow(number, &overflow);
-    Py_DECREF(number);
-    request->n_bins = overflow > 0 ? INT64_MAX : request->n_bins;
-    if (overflow < 0 || request->n_bins < 1) {
-        PyErr_SetString(PyExc_ValueError, "bins must be positive, when a number");
-        return -1;
+    if (overflow > 0) {
+        PyErr_Format(PyExc_ValueError, "%R bins are too many", number);
     }
-    return 0;
+    else if (overflow < 0 || request->n_bins < 1) {
+        PyErr_SetString(PyExc_ValueError, "bins must be positive, when a number");
+    }
+    Py_DECREF(number);
+    return PyErr_Occurred() ? -1 : 0;
 }
 
 /* A copy: what runs later may change the caller's. */

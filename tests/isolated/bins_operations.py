@@ -25,6 +25,12 @@ def reduced(*args, **kwargs):
     return np.concatenate([*(np.ravel(r) for r in results), made.ids.ravel()])
 
 
+def delivered(x, y, **kwargs):
+    out = tuple((np.full(5, 0.0), np.full(5, 0.0)) for _ in range(2))
+    made = ps.binned_reduce(x, (x, y), 5, out=out, return_counts=True, **kwargs)
+    return np.concatenate([np.ravel(out), *(counts for _, counts in made.result)])
+
+
 def bins(count):
     """One of each kind, on `count` entries."""
     x, y = numbers(count), numbers(count)[::-1]
@@ -42,6 +48,8 @@ def bins(count):
     options = {"op": ("add", "var"), "outside": "extend", "where": x > 0}
     options["fill_value"] = 0
     yield Operation("binned several", reduced, ((x, y), rows, 5), options)
+    outs = {"op": ("add", "max"), "outside": "clip"}
+    yield Operation("binned outs", delivered, (x, y), outs)
     yield Operation("binned list", reduced, (x.tolist(), y, 5), {"op": "mean"})
 
 

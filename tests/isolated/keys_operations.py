@@ -30,6 +30,12 @@ def reduced(*args, **options):
     return np.ravel(ps.group_reduce(*args, **options)[1])
 
 
+def delivered(values, keys):
+    out = tuple(np.full(len(np.unique(keys)), 0.0) for _ in range(2))
+    ps.group_reduce((values, values), keys, out=out)
+    return np.concatenate(out)
+
+
 def keys(count):
     """Each kind of keys, and each way to number them."""
     index = abs(mixed_index(count, 90))
@@ -57,6 +63,7 @@ def keys(count):
     both = (kinds["wide"], kinds["words"])
     yield Operation("factorize both", lambda *a: ps.factorize(*a)[0], both)
     yield Operation("group_reduce", reduced, (numbers(count), *both))
+    yield Operation("group_reduce outs", delivered, (numbers(count), index))
     mask = {"where": index > 20}
     yield Operation("group_reduce where", reduced, (numbers(count), index), mask)
 
