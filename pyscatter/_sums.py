@@ -14,7 +14,7 @@ def laid(g, dtype):
     if g.dtype.char not in known and g.dtype.name != "bfloat16":
         g = g.astype(dtype)
     native = g if g.dtype.isnative else g.astype(g.dtype.newbyteorder("="))
-    return np.ascontiguousarray(native)
+    return np.require(native, requirements=("C", "A"))
 
 
 class DenseSum:
@@ -67,6 +67,8 @@ class DenseSum:
 
     def sparse(self):
         """Return the rows that have been named."""
+        if not self.shape:
+            raise ValueError("a scalar has no rows: ask for sparse=False")
         rows = self.rows()
         rows = np.arange(self.shape[0]) if rows is None else rows
         return RowSparse._of(rows, _core.gather(self.total, rows), self.shape)
@@ -86,13 +88,15 @@ def weighed(g, weight, how, dtype):
     """Return rows times a weight, each row once, and how many were not finite."""
     values = np.full(g.values.shape, -0.0, dtype)
     odd = _core.accumulate(values, laid(g.values, dtype), weight, how)
-    return RowSparse._of(g.indices, values, g.shape).coalesce(), odd
+    indices = g.indices.astype(np.intp, copy=False)
+    return RowSparse._of(indices, values, g.shape).coalesce(), odd
 
 
 def step_all(parameter, total, factor):
     """Add factor times an array to a parameter in place."""
-    plain = parameter.flags.c_contiguous and parameter.dtype.isnative
-    if plain and parameter.dtype.kind == total.dtype.kind and parameter.itemsize >= 4:
+    plain = parameter.flags.carray and parameter.dtype.isnative
+    known = "FD" if total.dtype.kind == "c" else "fd"
+    if plain and parameter.dtype.char in known:
         _core.accumulate(parameter, total, factor, ALL)
         return
     moved = parameter.astype(total.dtype) + factor * total
@@ -180,6 +184,12 @@ def require_parameter(parameter, held):
         raise TypeError(f"a parameter has dtype {parameter.dtype}; expected floats")
 
 
+def require_kind(numbers, dtype):
+    """Refuse numbers of a state that its sum does not hold."""
+    if not np.can_cast(numbers.dtype, dtype, "same_kind"):
+        raise TypeError(f"the state has dtype {numbers.dtype}; its sum {dtype}")
+
+
 def restored(state, i, held):
     """Return the sum number i of a state."""
     if f"sum.{i}" in state:
@@ -187,10 +197,12 @@ def restored(state, i, held):
         total = np.asarray(state[f"sum.{i}"])
         if total.shape != held.shape:
             raise ValueError(f"the state has shape {total.shape}, not {held.shape}")
+        require_kind(total, held.dtype)
         made.total[...] = total
         made.touched = None
         return made
     rows = RowSparse(state[f"rows.{i}"], state[f"values.{i}"], held.shape)
+    require_kind(rows, held.dtype)
     made = RowSum(held.shape, held.dtype)
     made.add(rows, 1.0, ALL)
     return made

@@ -21,6 +21,7 @@ from pyscatter.autodiff.row_sparse import RowSparse
 
 REDUCTIONS = ("sum", "mean", "mean_of_sums")
 POLICIES = ("count", "raise", "skip", "zero")
+SPARSE = ("auto", True, False)
 KERNEL_TYPES = ("float32", "float64", "complex64", "complex128")
 
 
@@ -142,9 +143,9 @@ class GradientAccumulator:
     def _begin(self, reduction, sparse, on_nonfinite):
         self._reduction = _choice("reduction", reduction, REDUCTIONS)
         self._policy = _choice("on_nonfinite", on_nonfinite, POLICIES)
-        if sparse not in ("auto", True, False):
+        if not isinstance(sparse, (str, bool, np.bool_)) or sparse not in SPARSE:
             raise ValueError(f"sparse must be 'auto', True or False, got {sparse!r}")
-        self._sparse = sparse
+        self._sparse = sparse if isinstance(sparse, str) else bool(sparse)
         self._lock = threading.RLock()
         self.weight, self.n_adds, self.n_skipped, self.n_nonfinite = 0.0, 0, 0, 0
 
@@ -259,18 +260,22 @@ class GradientAccumulator:
     def add_rows(self, indices, values, weight=1, key=None):
         """Add rows of a gradient; `key` says of which parameter."""
         with self._lock:
-            if self._keys is None:
-                held = self._sums[0]
-            elif isinstance(self._keys, list):
-                held = self._sums[self._keys.index(key)]
-            else:
-                held = self._sums[key]
+            held = self._sums[self._number(key)]
             values = np.asarray(values)
             if values.dtype.kind in "iu":
                 values = values.astype(held.dtype)
             rows = RowSparse(indices, values, held.shape)
             parts = [rows if one is held else None for one in self._sums]
             self.add(self._together(parts), weight)
+
+    def _number(self, key):
+        """Return which of the parameters a key means."""
+        numbers = self._keys if isinstance(self._keys, list) else range(len(self._sums))
+        if self._keys is None:
+            return 0
+        if key not in numbers:
+            raise ValueError(f"key={key!r} is no parameter; expected one of {numbers}")
+        return numbers.index(key)
 
     @property
     def rows(self):
@@ -380,10 +385,12 @@ class GradientAccumulator:
         with self._lock:
             if str(state["reduction"]) != self._reduction:
                 raise ValueError(f"the state is of reduction {state['reduction']}")
+            counts = np.asarray(state["counts"], np.float64)
+            if counts.shape != (4,) or not (np.isfinite(counts) & (counts >= 0)).all():
+                raise ValueError(f"the state has counts {counts}; expected 4 of them")
             self._sums = [restored(state, i, held) for i, held in enumerate(self._sums)]
-            weight, *counts = np.asarray(state["counts"]).tolist()
-            self.weight = weight
-            self.n_adds, self.n_skipped, self.n_nonfinite = map(int, counts)
+            self.weight = float(counts[0])
+            self.n_adds, self.n_skipped, self.n_nonfinite = map(int, counts[1:])
 
     def __repr__(self):
         """Return what is summed and how far it is."""

@@ -130,8 +130,9 @@ class RowSparse:
     def take(self, rows):
         """Return these rows of the whole array, zeros where none are held."""
         own = self.coalesce()
-        place = np.searchsorted(own.indices, rows)
-        known = np.append(own.indices, -1)[place] == rows
+        held = own.indices.astype(np.intp, copy=False)
+        place = np.searchsorted(held, rows)
+        known = np.append(held, -1)[place] == rows
         return gather(own.values, np.where(known, place, -1), mode="fill")
 
     def __iter__(self):

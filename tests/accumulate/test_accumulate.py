@@ -308,3 +308,69 @@ def test_options_are_checked():
             sums.add(bad)
     with pytest.raises(ValueError):
         ps.GradientAccumulator.like([np.ones(2)]).add([])
+
+
+def misaligned(n, dtype=np.float64):
+    return np.zeros(n * np.dtype(dtype).itemsize + 1, np.uint8)[1:].view(dtype)
+
+
+def test_gradients_and_parameters_that_lie_oddly():
+    g = misaligned(3)
+    g[:] = [1, 2, 3]
+    sums = ps.GradientAccumulator.like([np.zeros(3)] * 3, sparse=False)
+    sums.add([g, g, g])
+    params = [np.zeros(3), misaligned(3), np.zeros(3, np.longdouble)]
+    sums.sgd_step(params, 0.5)
+    for parameter in params:
+        assert parameter.tolist() == [-0.5, -1.0, -1.5]
+
+
+def test_rows_of_unsigned_numbers_beyond_what_floats_tell_apart():
+    first = 1 << 60
+    sums = ps.GradientAccumulator(first * 2)
+    sums.add_rows(np.array([first + 1, first], np.uint64), [1.0, 2.0])
+    sums.add_rows(np.array([first + 1], np.uint64), [4.0])
+    indices, values, _ = sums.value()
+    assert indices.tolist() == [first, first + 1]
+    assert values.tolist() == [2.0, 5.0]
+    rows = ps.RowSparse(np.array([first + 1], np.uint64), [1.0], (first * 2,))
+    assert rows.take([first, first + 1]).tolist() == [0.0, 1.0]
+
+
+def test_a_state_is_checked_before_anything_changes():
+    sums = ps.GradientAccumulator(2, sparse=False)
+    sums.add(np.array([1.0, 2.0]))
+    good = sums.get_state()
+    bad = [
+        ("counts", np.full(4, np.nan), ValueError),
+        ("counts", np.ones(1), ValueError),
+        ("sum.0", np.array([1j, 2j]), TypeError),
+        ("sum.0", np.array(["1", "2"]), TypeError),
+        ("sum.0", np.ones(3), ValueError),
+    ]
+    other = ps.GradientAccumulator(2, sparse=False)
+    other.add(np.array([7.0, 8.0]), weight=3)
+    for name, value, error in bad:
+        with pytest.raises(error, match="the state has"):
+            other.set_state(good | {name: value})
+        assert other.value().tolist() == [7.0, 8.0]
+        assert (other.weight, other.n_adds) == (3.0, 1)
+    rows = {"rows.0": [1], "values.0": np.array([1j]), "counts": np.zeros(4)}
+    with pytest.raises(TypeError, match="the state has dtype complex128"):
+        other.set_state({"reduction": "sum"} | rows)
+
+
+def test_options_and_keys_that_mean_nothing():
+    for sparse in (0, 1, None, "rows"):
+        with pytest.raises(ValueError, match="sparse must be"):
+            ps.GradientAccumulator(3, sparse=sparse)
+    held = ps.GradientAccumulator(3, sparse=np.True_)
+    with pytest.raises(ValueError, match="RowSparse gradients alone"):
+        held.add(np.ones(3))
+    with pytest.raises(ValueError, match="key='b' is no parameter"):
+        ps.GradientAccumulator.like({"a": np.zeros(3)}).add_rows([0], [1.0], key="b")
+    for key in (None, 2, -1):
+        with pytest.raises(ValueError, match="is no parameter"):
+            ps.GradientAccumulator.like([np.zeros(3)] * 2).add_rows([0], [1], key=key)
+    with pytest.raises(ValueError, match="a scalar has no rows"):
+        ps.GradientAccumulator(()).value(sparse=True)
