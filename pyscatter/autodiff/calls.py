@@ -4,7 +4,14 @@ import operator
 
 import numpy as np
 
-from pyscatter.autodiff.buffers import add_all, dtype_of, finished, is_matrix, with_data
+from pyscatter.autodiff.buffers import (
+    add_all,
+    dtype_of,
+    finished,
+    is_matrix,
+    vars_of,
+    with_data,
+)
 from pyscatter.autodiff.parts import Call
 from pyscatter.autodiff.rules import NONE, RULES
 from pyscatter.sparse import Sparse
@@ -33,7 +40,7 @@ def chosen(rule, count, wrt):
     if wrt is None:
         return given
     wanted = wrt if isinstance(wrt, (tuple, list)) else (wrt,)
-    wanted = tuple(operator.index(i) for i in wanted)
+    wanted = tuple(dict.fromkeys(operator.index(i) for i in wanted))
     for i in wanted:
         if i not in given:
             have = ", ".join(f"{j} ({rule.arguments[j]})" for j in given) or "none"
@@ -103,11 +110,23 @@ def numbers_of(out):
     return out.data if isinstance(out, Sparse) else out
 
 
+def require_structure(what, A, B):
+    """Refuse a matrix whose values lie elsewhere than those of what it belongs to."""
+    if isinstance(B, np.ndarray) or not (is_matrix(A) and is_matrix(B)):
+        return
+    fits = A.format == B.format and A.shape == B.shape
+    for one, other in zip(vars_of(A)[1:], vars_of(B)[1:], strict=True):
+        fits = fits and (one is other or np.array_equal(one, other))
+    if not fits:
+        raise ValueError(f"the {what} is a matrix of another structure")
+
+
 def cotangent_of(out, g):
     """Return a cotangent as a native array that fits the result."""
     if type(g) is type(out) is np.ndarray:
         if g.dtype is out.dtype and g.shape == out.shape:
             return g
+    require_structure("cotangent", out, g)
     out = numbers_of(out)
     g = np.asarray(g.data if is_matrix(g) else g)
     if g.shape != out.shape:
@@ -215,9 +234,9 @@ def vjp(op, /, *primals, ties="even", wrt=None, **options):
         than one result; integers where floats are needed.
     ValueError
         `wrt` names no argument with a gradient; later, in the pullback: a cotangent of
-        another shape, of integers, or complex for a real result; buffers that are
-        read-only, of another shape, or share memory with an input. No buffer has then
-        been written.
+        another shape or structure, of integers, or complex for a real result; buffers
+        that are read-only, of another shape, or share memory with an input. No buffer
+        has then been written.
 
     Notes
     -----
@@ -275,6 +294,7 @@ def tangent_of(name, x, tangent):
     if isinstance(x, tuple) and isinstance(tangent, tuple):
         pairs = zip(x, tangent, strict=True)
         return tuple(None if t is None else tangent_of(name, y, t) for y, t in pairs)
+    require_structure("tangent", x, tangent)
     tangent = np.asarray(tangent.data if is_matrix(tangent) else tangent)
     shape = np.shape(x.data if is_matrix(x) else x)
     if tangent.shape != shape:
@@ -354,8 +374,8 @@ def jvp(op, primals, tangents, /, *, ties="even", **options):
     TypeError
         As `vjp`.
     ValueError
-        A tangent of another shape than its argument, of integers, complex for a real
-        argument, or for one that cannot move; not one for each argument.
+        A tangent of another shape or structure than its argument, of integers, complex
+        for a real argument, or for one that cannot move; not one for each argument.
 
     Notes
     -----

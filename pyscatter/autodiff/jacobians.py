@@ -1,5 +1,7 @@
 """Jacobians: in closed form, by sweeps in either direction, or as a chain."""
 
+import operator
+
 import numpy as np
 
 from pyscatter import _core
@@ -97,19 +99,34 @@ def map_of_call(op, primals, wrt, options, ties):
     return Map(shape, forward, back, out.size + x.size, closed)
 
 
+def flat_of(made, like, rule):
+    """Return what a rule of the caller's gave, which is as large as `like`, flat."""
+    if made is None:
+        return np.zeros(like.size)
+    made = np.asarray(made)
+    if made.shape != like.shape:
+        raise ValueError(f"{rule} returned shape {made.shape}; expected {like.shape}")
+    return made.reshape(-1)
+
+
 def map_of_function(f, primals, wrt, vjp, jvp, options):
     """Return the map of a function with rules of the caller's."""
+    if not 0 <= wrt < len(primals):
+        raise ValueError(f"wrt={wrt} is none of {len(primals)} arguments")
     out, x = np.asarray(f(*primals, **options)), np.asarray(primals[wrt])
 
     def forward(v):
         tangents = [None] * len(primals)
         tangents[wrt] = v.reshape(x.shape)
-        return np.asarray(jvp(tuple(tangents), out, *primals)).reshape(-1)
+        return flat_of(jvp(tuple(tangents), out, *primals), out, "jvp")
 
     def back(u):
         made = vjp(u.reshape(out.shape), out, *primals)
         made = made if isinstance(made, tuple) else (made,)
-        return np.asarray(made[wrt]).reshape(-1)
+        if len(made) != len(primals):
+            count = f"{len(made)} gradients for {len(primals)} arguments"
+            raise ValueError(f"vjp returned {count}")
+        return flat_of(made[wrt], x, "vjp")
 
     ways = (forward if jvp else None, back if vjp else None)
     return Map((out.size, x.size), *ways, out.size + x.size)
@@ -117,9 +134,11 @@ def map_of_function(f, primals, wrt, vjp, jvp, options):
 
 def map_of_tape(tape, primals, wrt):
     """Return the map from a variable of a tape to a node, by default the last one."""
+    variables = list(tape._variables)
+    if not 0 <= wrt < len(variables):
+        raise ValueError(f"wrt={wrt} is none of {len(variables)} variables of the tape")
     node = primals[0] if primals else tape._nodes[-1]
     tape._require_own(node)
-    variables = list(tape._variables)
     variable = variables[wrt]
     x, out = numbers_of(variable.value), numbers_of(node.value)
 
@@ -297,7 +316,7 @@ def jacobian(
         share no row, or column, are swept together. What lies outside is added to
         what lies inside: a pattern with holes gives wrong numbers.
     vjp : callable, optional
-        Of a function: ``vjp(g, out, *primals)``.
+        Of a function: ``vjp(g, out, *primals)``, a gradient for each; None is zero.
     jvp : callable, optional
         Of a function: ``jvp(tangents, out, *primals)``.
     ties : {"even", "first"}, optional
@@ -315,7 +334,8 @@ def jacobian(
     Raises
     ------
     ValueError
-        An unknown mode, or one that `f` does not have; a pattern of another shape.
+        An unknown mode, or one that `f` does not have; a pattern of another shape;
+        `wrt` names no argument or variable; a rule that returned another shape.
     TypeError
         A function without the rule that the mode needs; what `vjp` refuses.
 
@@ -357,7 +377,10 @@ def jacobian(
         options["mode"], mode = mode, "auto"
     if mode not in MODES:
         raise ValueError(f"unknown mode {mode!r}; choose from {', '.join(MODES)}")
-    given = wrt if isinstance(wrt, tuple) else (wrt,)
+    given = wrt if isinstance(wrt, (tuple, list)) else (wrt,)
+    given = tuple(operator.index(one) for one in given)
+    if not given:
+        raise ValueError("wrt names no argument")
     made = []
     for one in given:
         if isinstance(f, Tape):

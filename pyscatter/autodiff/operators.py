@@ -1,5 +1,7 @@
 """Derivatives as linear operators: products with a Jacobian that nobody makes."""
 
+import operator
+
 import numpy as np
 
 from pyscatter.autodiff import calls
@@ -21,11 +23,14 @@ class JacobianOperator:
         self._x_shape, self._out_shape = x.shape, out.shape
         self.shape, self.ndim = (out.size, x.size), 2
         self.dtype = np.result_type(out.dtype, x.dtype)
+        self._is_complex = (out.dtype.kind == "c", x.dtype.kind == "c")
 
     def matvec(self, v):
         """Return the Jacobian times a vector of the size of the argument."""
-        v = np.asarray(v)
-        moved = v.reshape(self._x_shape).astype(self._float(v), copy=False)
+        return self._by_parts(self._forward, np.asarray(v), 1)
+
+    def _forward(self, v):
+        moved = v.reshape(self._x_shape)
         tangents = [None] * len(self._rule.starred)
         tangents[self._rule.starred.index(self._wrt)] = moved
         call = Call(self._call.args, self._call.out, self._call.ties)
@@ -34,8 +39,10 @@ class JacobianOperator:
 
     def rmatvec(self, u):
         """Return the adjoint of the Jacobian times a vector of the result's size."""
-        u = np.asarray(u)
-        g = u.reshape(self._out_shape).astype(self._float(u), copy=False)
+        return self._by_parts(self._back, np.asarray(u), 0)
+
+    def _back(self, u):
+        g = u.reshape(self._out_shape)
         call = Call(self._call.args, self._call.out, self._call.ties)
         x = self._primals[self._wrt]
         made = finished(self._rule.vjps[self._wrt](call, g), x, g.dtype, False, False)
@@ -44,12 +51,21 @@ class JacobianOperator:
         made = made.data if is_matrix(made) else made
         return made.reshape((self.shape[1],) + u.shape[1:])
 
-    def _float(self, v):
-        return (
-            np.result_type(v.dtype, np.float32)
-            if v.dtype.kind not in "fc"
-            else (v.dtype)
-        )
+    def _by_parts(self, way, v, side):
+        """Return a product; a real operator takes the parts of a complex vector."""
+        if v.dtype.kind in "biu":
+            v = v.astype(np.result_type(v.dtype, np.float32))
+        if not calls.is_inexact(v.dtype) and v.dtype.kind not in "fc":
+            raise TypeError(f"a vector has dtype {v.dtype}; expected numbers")
+        if v.dtype.kind != "c" or self._is_complex[side]:
+            return way(v)
+        if any(self._is_complex):
+            what = ("result", "argument")[side]
+            raise ValueError(f"a complex vector for a real {what}")
+        made = way(np.ascontiguousarray(v.real))
+        both = np.empty(made.shape, np.result_type(made.dtype, np.complex64))
+        both.real, both.imag = made, way(np.ascontiguousarray(v.imag))
+        return both
 
     def matmat(self, V):
         """Return the Jacobian times the columns of a matrix."""
@@ -72,6 +88,8 @@ class JacobianOperator:
 
     def __matmul__(self, x):
         x = np.asarray(x)
+        if x.ndim not in (1, 2):
+            raise ValueError(f"an operand has {x.ndim} axes; expected 1 or 2")
         return self.matvec(x) if x.ndim == 1 else self.matmat(x)
 
     dot = __matmul__
@@ -84,10 +102,10 @@ class JacobianOperator:
 class _Adjoint(JacobianOperator):
     """The adjoint of another operator."""
 
-    def __init__(self, operator):
-        self._of = operator
-        self.shape, self.ndim = operator.shape[::-1], 2
-        self.dtype = operator.dtype
+    def __init__(self, turned):
+        self._of = turned
+        self.shape, self.ndim = turned.shape[::-1], 2
+        self.dtype = turned.dtype
 
     def matvec(self, v):
         """Return the adjoint times a vector."""
@@ -132,11 +150,13 @@ def linear_operator(op, /, *primals, wrt=0, ties="even", **options):
     Raises
     ------
     TypeError, ValueError
-        As `vjp`; vectors of another size.
+        As `vjp`; vectors of another size, or that are no numbers; a complex one for
+        the real side of an operator whose other side is complex.
 
     Notes
     -----
-    ``T`` is the adjoint, as ``H`` is, so that real and complex code read the same.
+    ``T`` is the adjoint, as ``H`` is, so that real and complex code read the same. A
+    real operator times a complex vector is its product with both parts.
 
     *Order and duplicates*: as `vjp`.
 
@@ -164,7 +184,8 @@ def linear_operator(op, /, *primals, wrt=0, ties="even", **options):
     array([ 1., 10.,  1., 10.])
     """
     rule = calls.rule_of(op)
-    (wrt,) = calls.chosen(rule, len(primals), wrt)
+    wrt = operator.index(wrt)
+    calls.chosen(rule, len(primals), wrt)
     calls.require_inexact(rule.arguments[wrt], primals[wrt])
     call = calls.run(rule, op, primals, options, ties)
     return JacobianOperator(rule, call, primals, wrt)

@@ -412,3 +412,23 @@ def test_pullbacks_serve_several_threads():
     for thread in threads:
         thread.join()
     assert all(np.array_equal(results[0], other) for other in results[1:])
+
+
+def test_matrices_of_another_structure_are_refused():
+    edges, x = [0, 1, 2], np.ones((2, 1))
+    A = ps.CSR((np.ones(2), [0, 1], edges), (2, 2))
+    B = ps.CSR((np.ones(2), [1, 0], edges), (2, 2))
+    for other in (B, A.to_csc(), A.to_coo()):
+        with pytest.raises(ValueError, match="tangent is a matrix of another struct"):
+            ps.jvp(ps.spmm, (A, x), (other, None))
+    same = ps.CSR((np.array([2.0, 3.0]), [0, 1], edges), (2, 2))
+    assert ps.jvp(ps.spmm, (A, x), (same, None))[1].tolist() == [[2.0], [3.0]]
+    out, pullback = ps.vjp(ps.spgemm, A, A)
+    assert pullback(out)[0].data.tolist() == [1.0, 1.0]
+    with pytest.raises(ValueError, match="cotangent is a matrix of another struct"):
+        pullback(B)
+
+
+def test_a_position_that_is_wanted_twice():
+    out, pullback = ps.vjp(ps.gather, np.ones(3), [1, 1], wrt=(0, 0))
+    assert pullback(np.ones(2), sparse=True, coalesce=True)[0].values.tolist() == [2.0]

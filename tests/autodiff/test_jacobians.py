@@ -256,3 +256,55 @@ def test_scipy_solves_with_operators():
     b = MATRIX.to_dense() @ np.array([1.0, -2.0, 3.0, 0.5])
     found = linalg.lsqr(linalg.aslinearoperator(J), b, atol=1e-12, btol=1e-12)[0]
     assert np.allclose(MATRIX.to_dense() @ found, b)
+
+
+def test_real_operators_take_both_parts_of_complex_vectors():
+    J = ps.linear_operator(ps.gather, np.ones(4), [0, 2, 2])
+    assert (J @ np.array([1j, 2, 3 + 4j, 4])).tolist() == [1j, 3 + 4j, 3 + 4j]
+    assert J.rmatvec(np.array([1j, 2, 3j])).tolist() == [1j, 0, 2 + 3j, 0]
+    assert (J @ np.array([complex(1, np.inf), 0, 0, 0]))[0] == complex(1, np.inf)
+    assert J.matvec(np.ones(4, np.complex64)).dtype == np.complex64
+    target, values = np.ones(2, complex), np.ones(1)
+    K = ps.linear_operator(ps.scatter, target, [0], values, wrt=2, op="add")
+    assert K.rmatvec(np.array([3 + 1j, 2])).tolist() == [3]
+    with pytest.raises(ValueError, match="a complex vector for a real argument"):
+        K.matvec(np.array([1j]))
+
+
+def test_operands_that_are_no_vectors():
+    J = ps.linear_operator(ps.gather, np.ones(4), [0, 2, 2])
+    for x in (np.array([None] * 4), np.array(list("abcd"))):
+        with pytest.raises(TypeError, match="expected numbers"):
+            J @ x
+    for x in (1.0, np.ones((4, 2, 2))):
+        with pytest.raises(ValueError, match="expected 1 or 2"):
+            J @ x
+
+
+def test_jacobians_of_what_is_not_there():
+    tape = ps.Tape()
+    with pytest.raises(ValueError, match="none of 0 variables"):
+        ps.jacobian(tape)
+    tape.variable(np.ones(3))
+    for wrt in (1, -1):
+        with pytest.raises(ValueError, match="none of 1 variables"):
+            ps.jacobian(tape, wrt=wrt)
+    with pytest.raises(ValueError, match="wrt names no argument"):
+        ps.jacobian(ps.gather, np.ones(4), [0], wrt=())
+    both = ps.jacobian(ps.scatter, np.ones(2), [0], np.ones(1), wrt=[0, 2])
+    assert both.to_dense().tolist() == [[0, 0, 1], [0, 1, 0]]
+
+
+def test_rules_that_return_another_shape():
+    x, pattern = np.ones(3), np.eye(3)
+    for options in ({}, {"pattern": pattern}):
+        with pytest.raises(ValueError, match=r"vjp returned shape \(1,\)"):
+            ps.jacobian(np.square, x, vjp=lambda g, y, x: np.ones(1), **options)
+        with pytest.raises(ValueError, match=r"jvp returned shape \(1,\)"):
+            ps.jacobian(np.square, x, jvp=lambda t, y, x: np.ones(1), **options)
+        none = ps.jacobian(np.square, x, vjp=lambda g, y, x: None, **options)
+        assert not none.to_dense().any()
+    with pytest.raises(ValueError, match="vjp returned 2 gradients for 1"):
+        ps.jacobian(np.square, x, vjp=lambda g, y, x: (x, x))
+    with pytest.raises(ValueError, match="wrt=1 is none of 1 arguments"):
+        ps.jacobian(np.square, x, wrt=1, vjp=lambda g, y, x: x)
