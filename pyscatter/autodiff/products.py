@@ -5,6 +5,8 @@ explicit zeros have one, and duplicates each have theirs. No product with a dens
 gradient of the matrix is ever made.
 """
 
+import math
+
 import numpy as np
 
 from pyscatter import _core
@@ -61,8 +63,8 @@ class Product:
         elif not self.left:
             rows, columns = (np.swapaxes(x, -1, -2) for x in (rows, columns))
         made = _core.sddmm(self.A, rows, columns)
-        made = made.reshape(-1, made.shape[-1])
-        made = made.sum(axis=0) if len(made) > 1 else made[0]
+        made = made.reshape(math.prod(made.shape[:-1]), made.shape[-1])
+        made = made[0] if len(made) == 1 else made.sum(axis=0)
         return np.conj(made) if self.conjugate else made
 
 
@@ -191,7 +193,8 @@ class Extreme:
             return x[:, None]
         if not self.product.left:
             x = np.swapaxes(x, -1, -2)
-        return np.moveaxis(x, -2, 0).reshape(x.shape[-2], -1)
+        columns = math.prod(x.shape[:-2]) * x.shape[-1]
+        return np.moveaxis(x, -2, 0).reshape(x.shape[-2], columns)
 
     def _shaped(self, flat, like):
         """Return such an array in the shape of an operand."""
@@ -286,8 +289,12 @@ def _each(product, g, *others):
     if g.ndim == 1:
         return product(g, *others)
     batch = g.shape[:-1]
-    g = g.reshape(-1, g.shape[-1])
-    others = [x.reshape(-1, *x.shape[-2:]) for x in others]
+    count = math.prod(batch)
+    g = g.reshape(count, g.shape[-1])
+    others = [x.reshape(count, *x.shape[-2:]) for x in others]
+    if not count:
+        each = [np.zeros(x.shape[1:], x.dtype) for x in (g, *others)]
+        return np.zeros(batch + product(*each).shape, g.dtype)
     made = [product(*each) for each in zip(g, *others, strict=True)]
     return np.asarray(made).reshape(*batch, *made[0].shape)
 

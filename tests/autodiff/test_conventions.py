@@ -4,6 +4,7 @@ Each case is small enough to be checked by hand; user reports are named by what 
 were about.
 """
 
+import math
 import threading
 
 import numpy as np
@@ -432,3 +433,27 @@ def test_matrices_of_another_structure_are_refused():
 def test_a_position_that_is_wanted_twice():
     out, pullback = ps.vjp(ps.gather, np.ones(3), [1, 1], wrt=(0, 0))
     assert pullback(np.ones(2), sparse=True, coalesce=True)[0].values.tolist() == [2.0]
+
+
+@pytest.mark.parametrize("nnz", [0, 2])
+@pytest.mark.parametrize("n", [0, 2])
+@pytest.mark.parametrize("batch", [(), (0,), (2,)])
+@pytest.mark.parametrize("columns", [0, 1])
+def test_products_of_nothing(nnz, n, batch, columns):
+    nnz = min(nnz, n)
+    edges = np.minimum(np.arange(3), nnz)
+    A = ps.CSR((np.ones(nnz), np.arange(nnz), edges), (2, n))
+    x, X = np.ones((*batch, n, columns)), np.ones((*batch, 2, columns))
+    for op in ("add", "max"):
+        out, pullback = ps.vjp(ps.spmm, A, x, op=op)
+        dA, dx = pullback(np.ones(out.shape))
+        assert dA.data.shape == (nnz,)
+        assert dx.shape == x.shape
+        assert (dA.data == out.size // 2).all()
+        assert ps.jvp(ps.spmm, (A, x), (A, x), op=op)[1].shape == out.shape
+    out, pullback = ps.vjp(ps.sddmm, A, X, x, values="scale")
+    grads = pullback(np.ones(out.shape))
+    assert grads[0].data.tolist() == [math.prod(batch) * columns] * nnz
+    assert [g.shape for g in grads[1:]] == [X.shape, x.shape]
+    tangent = ps.jvp(ps.sddmm, (A, X, x), (A, X, x), values="scale")[1]
+    assert tangent.tolist() == np.full(out.shape, 3.0 * columns).tolist()
