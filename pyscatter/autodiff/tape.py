@@ -100,7 +100,13 @@ class OwnStep:
         if self.jvp is None:
             raise TypeError(f"{self.name} has no jvp=")
         given = tuple(tangents.get(i) for i in range(len(self.values)))
-        return np.asarray(self.jvp(given, self.out, *self.values))
+        made = np.asarray(self.jvp(given, self.out, *self.values))
+        if made.shape != self.out.shape:
+            raise ValueError(
+                f"jvp of {self.name} returned shape {made.shape} for a result of shape "
+                f"{self.out.shape}"
+            )
+        return made
 
     def bend(self, g, tangents, tangent):
         """Return how the gradients change, by a central difference of the vjp."""
@@ -262,10 +268,19 @@ class Tape:
             if t is not None
         }
 
+    def _led_to(self, node):
+        """Return the numbers of the nodes that a node is made of, and its own."""
+        found = {node.number}
+        for each in self._back_from(node):
+            if each.number in found:
+                found.update(p.number for p in each.step.parents.values())
+        return found
+
     def _pushed(self, node, moved):
-        """Return tangents of all nodes up to one; those that do not move have none."""
+        """Return tangents of what leads to a node; what does not move has none."""
+        needed = self._led_to(node)
         for each in self._nodes[: node.number + 1]:
-            if each.step is not None:
+            if each.step is not None and each.number in needed:
                 given = {
                     i: moved[p.number]
                     for i, p in each.step.parents.items()

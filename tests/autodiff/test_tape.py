@@ -197,3 +197,21 @@ def test_tapes_serve_several_threads():
     for thread in threads:
         thread.join()
     assert all(np.array_equal(results[0], other) for other in results.values())
+
+
+def test_forward_asks_only_what_leads_to_the_node():
+    tape = ps.Tape()
+    x = tape.variable(np.array([1.0, 2.0]))
+    tape.apply(np.sin, x, vjp=lambda g, out, x: g * np.cos(x))
+    rows = tape.apply(ps.gather, x, [1, 1])
+    assert tape.forward(rows, np.array([3.0, 4.0])).tolist() == [4.0, 4.0]
+    total = tape.apply(ps.segment_prod, rows, [0, 0])
+    assert tape.hvp(total, np.array([0.0, 1.0]))[0].tolist() == [0.0, 2.0]
+
+
+def test_a_tangent_of_another_shape():
+    tape = ps.Tape()
+    x = tape.variable(np.ones(2))
+    node = tape.apply(np.sum, x, jvp=lambda tangents, out, x: np.ones(7))
+    with pytest.raises(ValueError, match=r"jvp of sum returned shape \(7,\)"):
+        tape.forward(node, np.ones(2))
