@@ -202,16 +202,22 @@ class GradientAccumulator:
         """Return a gradient that fits, None for none."""
         if g is None:
             return None
-        if not isinstance(g, RowSparse):
+        if isinstance(g, RowSparse):
+            g = RowSparse(*g)  # its arrays are the caller's, who may have changed them
+        else:
             g = np.asarray(g)
-            if self._sparse is True:
-                raise ValueError("sparse=True takes RowSparse gradients alone")
+            self._require_rows()
         if g.shape != held.shape:
             raise ValueError(f"a gradient has shape {g.shape}; expected {held.shape}")
         real = g.dtype.kind == "f" or g.dtype.name == "bfloat16"
         if not real and not (g.dtype.kind == "c" == held.dtype.kind):
             raise TypeError(f"a gradient has dtype {g.dtype}; its sum {held.dtype}")
         return g
+
+    def _require_rows(self):
+        """Refuse whole arrays where only rows are wanted."""
+        if self._sparse is True:
+            raise ValueError("sparse=True takes RowSparse gradients alone")
 
     def add(self, grads, weight=1):
         """Add gradients: one for each parameter, or None.
@@ -341,6 +347,8 @@ class GradientAccumulator:
         mine, theirs = sorted((self, other), key=id)
         with mine._lock, theirs._lock:
             self._require_like(other)
+            if any(isinstance(held, DenseSum) and held.shape for held in other._sums):
+                self._require_rows()
             for i, held in enumerate(other._sums):
                 g = held.dense() if isinstance(held, DenseSum) else held.sparse()
                 if (
@@ -388,7 +396,12 @@ class GradientAccumulator:
             counts = np.asarray(state["counts"], np.float64)
             if counts.shape != (4,) or not (np.isfinite(counts) & (counts >= 0)).all():
                 raise ValueError(f"the state has counts {counts}; expected 4 of them")
-            self._sums = [restored(state, i, held) for i, held in enumerate(self._sums)]
+            sums = [restored(state, i, held) for i, held in enumerate(self._sums)]
+            if any(isinstance(held, DenseSum) and held.shape for held in sums):
+                self._require_rows()
+            if self._sparse is False:
+                sums = [s.densified() if isinstance(s, RowSum) else s for s in sums]
+            self._sums = sums
             self.weight = float(counts[0])
             self.n_adds, self.n_skipped, self.n_nonfinite = map(int, counts[1:])
 

@@ -374,3 +374,44 @@ def test_options_and_keys_that_mean_nothing():
             ps.GradientAccumulator.like([np.zeros(3)] * 2).add_rows([0], [1], key=key)
     with pytest.raises(ValueError, match="a scalar has no rows"):
         ps.GradientAccumulator(()).value(sparse=True)
+
+
+def test_states_and_merges_keep_to_rows_or_wholes():
+    whole, rows = ps.GradientAccumulator(3), ps.GradientAccumulator(3)
+    whole.add(np.ones(3))
+    rows.add_rows([1], [2.0])
+    strict = ps.GradientAccumulator(3, sparse=True)
+    strict.add_rows([0], [5.0])
+    with pytest.raises(ValueError, match="RowSparse gradients alone"):
+        strict.merge(whole)
+    with pytest.raises(ValueError, match="RowSparse gradients alone"):
+        strict.set_state(whole.get_state())
+    assert strict.value().to_dense().tolist() == [5.0, 0.0, 0.0]
+    strict.merge(rows)
+    assert strict.value().to_dense().tolist() == [5.0, 2.0, 0.0]
+    dense = ps.GradientAccumulator(3, sparse=False)
+    dense.set_state(rows.get_state())
+    assert dense.value().tolist() == [0.0, 2.0, 0.0]
+    assert dense.rows.tolist() == [1]
+
+
+@pytest.mark.parametrize("sparse", ["auto", True, False])
+def test_rows_whose_indices_have_been_rewritten(sparse):
+    g = ps.RowSparse(np.array([0, 1]), np.ones(2), (3,))
+    sums = ps.GradientAccumulator.like([np.zeros(3)] * 2, sparse=sparse)
+    g.indices[0] = 99
+    with pytest.raises(ValueError, match="indices must be from 0 to 2"):
+        sums.add([ps.RowSparse([1], [1.0], (3,)), g])
+    assert sums.n_adds == 0
+    assert not any(np.any(one) for one in sums.value(sparse=False))
+
+
+def test_scalars_beside_rows():
+    params = [np.zeros(3), np.zeros(())]
+    one = ps.GradientAccumulator.like(params, sparse=True)
+    other = ps.GradientAccumulator.like(params, sparse=True)
+    other.add([ps.RowSparse([1], [2.0], (3,)), None])
+    one.merge(other)
+    other.set_state(one.get_state())
+    assert other.value()[0].to_dense().tolist() == [0.0, 2.0, 0.0]
+    assert other.value()[1] == 0.0
