@@ -33,6 +33,14 @@ is_narrow(const ps_delta *delta)
     return ps_delta_units(delta) <= UINT32_MAX;
 }
 
+/* Of a bitmap. Units may be as many as 64 bits can count: no sum may come first. */
+static int64_t
+words_of(const ps_delta *delta)
+{
+    const int64_t units = ps_delta_units(delta);
+    return units / 64 + (units % 64 != 0);
+}
+
 /* Of an item of the head; of runs two limits. */
 static int64_t
 item_nbytes(const ps_delta *delta)
@@ -82,7 +90,7 @@ items_of(const ps_delta *delta, const ps_delta_tally *tally)
         case PS_DELTA_runs:
             return tally->runs;
         case PS_DELTA_bitmap:
-            return ps_ceil_div(ps_delta_units(delta), 64);
+            return words_of(delta);
         case PS_DELTA_dense:
             return 0;
         default:
@@ -455,8 +463,7 @@ check_bits(const ps_delta *delta, int64_t *last)
         count += __builtin_popcountll(word[i]);
         *last = word[i] != 0 ? 64 * i + 63 - __builtin_clzll(word[i]) : *last;
     }
-    return delta->items == ps_ceil_div(units, 64) && *last < units &&
-           count == delta->count;
+    return delta->items == words_of(delta) && *last < units && count == delta->count;
 }
 
 /* No sum can overflow: items are as many as bytes of memory, at most. A gap of 65,535

@@ -145,7 +145,9 @@ key_of_threshold(const ps_delta_call *call)
         memcpy(&key, &call->threshold, sizeof(key));
         return key;
     }
-    return call->threshold >= 0x1p64 ? FIRST_KEY : (uint64_t)call->threshold;
+    /* No distance of integers is above it; one with NaT is above all of them. */
+    const uint64_t most = kind == PS_KIND_TIME ? FIRST_KEY - 1 : FIRST_KEY;
+    return call->threshold >= 0x1p64 ? most : (uint64_t)call->threshold;
 }
 
 /* ---- all units that differ ---- */

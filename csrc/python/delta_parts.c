@@ -41,7 +41,8 @@ static int
 read_shape(PyObject *object, ps_delta_label *label)
 {
     PyArray_Dims dims = {NULL, 0};
-    int64_t n;
+    int64_t n, nbytes = ps_dtype_size[label->dtype];
+    bool fits = true; /* axes of length 0 left out, as NumPy asks it */
     if (PyArray_IntpConverter(object, &dims) == NPY_FAIL) {
         return -1;
     }
@@ -51,12 +52,12 @@ read_shape(PyObject *object, ps_delta_label *label)
         if (dims.ptr[i] < 0) {
             PyErr_SetString(PyExc_ValueError, "shape must not have a negative axis");
         }
+        fits = fits && (dims.ptr[i] == 0 || ps_multiply(nbytes, dims.ptr[i], &nbytes));
     }
     PyDimMem_FREE(dims.ptr);
     if (!PyErr_Occurred() &&
-        (label->ndim > PS_MAX_DIMS ||
-         !ps_count(label->ndim, (const int64_t *)label->shape, &n) ||
-         !ps_multiply(n, ps_dtype_size[label->dtype], &n))) {
+        (label->ndim > PS_MAX_DIMS || !fits ||
+         !ps_count(label->ndim, (const int64_t *)label->shape, &n))) {
         PyErr_SetString(PyExc_ValueError,
                         "shape has too many axes, or its size does not fit in 64 bits");
     }
@@ -150,8 +151,11 @@ build(ps_state *state, const ps_delta_label *label, ps_delta *delta,
     PyArrayObject *const values = ps_as_array(state, given, "values");
     PyArrayObject *const flat = values != NULL ? ps_contiguous(values) : NULL;
     PyArrayObject *at = NULL;
-    if (flat != NULL && positions == Py_None &&
-        PyArray_NBYTES(flat) != delta->n * delta->itemsize) {
+    if (flat != NULL && PyDataType_REFCHK(PyArray_DESCR(flat))) {
+        PyErr_SetString(PyExc_TypeError, "values must be numbers, not objects");
+    }
+    else if (flat != NULL && positions == Py_None &&
+             PyArray_NBYTES(flat) != delta->n * delta->itemsize) {
         PyErr_SetString(PyExc_ValueError,
                         "values must be the whole array where positions is None");
     }

@@ -562,3 +562,23 @@ def test_another_thread_writes_meanwhile():
     finally:
         stop.set()
         writer.join()
+
+
+def test_differences_with_nat_are_above_any_threshold():
+    old, new = np.array([[1, 2], ["NaT", 5]], "M8[s]")
+    assert ps.delta(old, new, threshold=1e30).positions.tolist() == [0]
+
+
+def test_parts_of_shapes_at_the_border():
+    values = np.zeros(1, np.uint8)
+    large = ps.Delta((2**63 - 1,), "u1", None, None, "auto", [5], values)
+    assert ps.Delta.from_bytes(large.to_bytes()) == large
+    with pytest.raises(MemoryError):
+        ps.Delta((2**63 - 1,), "u1", None, None, "bitmap", [5], values)
+    with pytest.raises(ValueError, match="does not fit"):
+        ps.Delta((0, 2**40, 2**40), "u1", None, None, "auto", [], values[:0])
+
+
+def test_values_are_no_objects():
+    with pytest.raises(TypeError, match="not objects"):
+        ps.Delta((3,), "i8", None, None, "auto", [1], np.array([None]))
