@@ -397,11 +397,14 @@ told_of(const change_item *item, int group)
     return PyArray_SIZE((PyArrayObject *)PyTuple_GET_ITEM(arrays, 0));
 }
 
-/* Are these as many as `new` has now? */
+/* Are these as many as `new` has now, and is the axis still there? */
 static bool
 has_room(const change_item *item)
 {
     int64_t rows = 1, features = 1;
+    if (item->axis > 0 && item->axis >= PyArray_NDIM(item->now)) {
+        return false;
+    }
     for (int axis = 0; axis < PyArray_NDIM(item->now); axis++) {
         *(axis == item->axis ? &rows : &features) *= PyArray_DIM(item->now, axis);
     }
@@ -429,7 +432,7 @@ open_call(ps_state *state, change_item *item, ps_change_call *call)
     if (item->per_row || item->per_feature) {
         call->axes = axes_of(item);
     }
-    return 0;
+    return item->copy != NULL ? ps_require_unlocked(item->copy) : 0;
 }
 
 /* (raw, arrays) */

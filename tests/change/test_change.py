@@ -465,3 +465,32 @@ def test_random_bits(data, code, shape):
     room = np.zeros_like(new)
     ps.change_stats(old, new, copy_new_to=room)
     assert room.tobytes() == new.tobytes()
+
+
+class Edges:
+    def __init__(self, act):
+        self.act = act
+
+    def __array__(self, dtype=None, copy=None):
+        self.act()
+        return np.array([0.0, 1.0, 2.0])
+
+
+@pytest.mark.filterwarnings("ignore:Setting the shape:DeprecationWarning")
+def test_hooks_that_take_an_axis_away():
+    old, new = np.zeros((6, 1)), np.ones((6, 1))
+
+    def flatten():
+        old.shape = new.shape = (6,)
+
+    options = {"axis": 1, "per_row": True, "per_feature": True, "hist": Edges(flatten)}
+    with pytest.raises(RuntimeError, match="changed during the call"):
+        ps.change_stats(old, new, **options)
+
+
+def test_hooks_that_lock_the_copy():
+    copy = np.zeros(3)
+    edges = Edges(lambda: copy.setflags(write=False))
+    with pytest.raises(ValueError, match="read-only"):
+        ps.change_stats(np.zeros(3), np.ones(3), copy_new_to=copy, hist=edges)
+    assert not copy.any()
