@@ -5,6 +5,8 @@ import threading
 
 import numpy as np
 
+from pyscatter.change import _LEVEL, _NUMBERS
+
 _CHOICES = {
     "mode": ("aligned", "distribution"),
     "on_resize": ("common", "reset", "raise"),
@@ -16,7 +18,10 @@ _LEVEL_AVERAGES = ("new_mean", "new_var")
 
 
 def checked_config(config):
-    """Return the arguments if all of them make sense."""
+    """Return the arguments if all of them make sense, as Python has them."""
+    for key, value in config.items():
+        if isinstance(value, np.generic):
+            config[key] = value.item()
     for key, choices in _CHOICES.items():
         if config[key] not in choices:
             raise ValueError(f"unknown {key} {config[key]!r}; choose from {choices}")
@@ -65,7 +70,10 @@ def averages_of(ema, mode):
         if mode == "aligned":
             fields = (*_ALIGNED_AVERAGES, *fields)
         ema = dict.fromkeys(fields, ema)
+    known = _LEVEL if mode == "distribution" else _NUMBERS
     for name, beta in ema.items():
+        if name not in known:
+            raise ValueError(f"ema of {name!r}: there is no such number in a record")
         if isinstance(beta, bool) or not isinstance(beta, (int, float)):
             raise TypeError(f"ema of {name} must be a number, got {beta!r}")
         if not 0 <= beta < 1:

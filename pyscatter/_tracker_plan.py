@@ -43,6 +43,7 @@ class Plan(NamedTuple):
     ids: np.ndarray | None = None
     rows: np.ndarray | None = None  # of x, that were compared
     old_rows: np.ndarray | None = None
+    rest: np.ndarray | None = None  # rows of x that were not compared
     forgets: bool = False  # features or rows have nothing to do with those before
 
 
@@ -157,8 +158,11 @@ class Planning:
         if ids is None or state.ids is None:
             raise ValueError("ids must be given with every update or with none")
         axis = self._config["axis"]
+        given, known = ids, state.ids
+        if np.result_type(ids, known).kind not in "iu":  # floats would round them
+            ids, known = ids.astype(object), known.astype(object)
         _, rows, old_rows = np.intersect1d(
-            ids, state.ids, assume_unique=True, return_indices=True
+            ids, known, assume_unique=True, return_indices=True
         )
         order = np.argsort(rows)
         rows, old_rows = rows[order], old_rows[order]
@@ -172,7 +176,30 @@ class Planning:
         if rest.size:
             items.append((None, x.take(rest, axis), *self._options, None))
         removed = state.ids.size - rows.size
-        return Plan(items, x, old, copy, rest.size, removed, ids, rows, old_rows)
+        n = rest.size
+        return Plan(items, x, old, copy, n, removed, given, rows, old_rows, rest)
+
+
+def places_of(plan, axis):
+    """Functions of flat positions in the parts of a plan to those in its array."""
+    shape = plan.x.shape
+    rows, rest = plan.rows, plan.rest
+    if rows is None:
+        common = shape[axis] - plan.n_added
+        rows, rest = np.arange(common), np.arange(common, shape[axis])
+
+    def place_in(rows):
+        part = list(shape)
+        part[axis] = rows.size
+
+        def place(position):
+            where = list(np.unravel_index(position, part))
+            where[axis] = rows[where[axis]]
+            return int(np.ravel_multi_index(where, shape))
+
+        return place
+
+    return place_in(rows), place_in(rest)
 
 
 def _is_same(one, other):

@@ -5,9 +5,8 @@ import warnings
 
 import numpy as np
 
-from pyscatter import _core
-from pyscatter._tracker_plan import State
-from pyscatter.change import ChangeStats, histogram_of
+from pyscatter._tracker_plan import State, places_of
+from pyscatter.change import ChangeStats, histogram_of, join_parts
 from pyscatter.delta import delta as find_delta
 
 
@@ -17,8 +16,9 @@ class Records:
     def _finish(self, state, plan, answers):
         """Return the next state; its `last` is the record."""
         raw, arrays = answers[0]
-        if len(answers) > 1:
-            raw = _core.change_join(tuple(answer[0] for answer in answers))
+        if plan.n_added or plan.n_removed or plan.rows is not None:
+            raws = tuple(answer[0] for answer in answers)
+            raw = join_parts(raws, places_of(plan, self._config["axis"])[: len(raws)])
         if self._is_plain and plan.ids is None:
             return self._finish_plain(state, plan, raw)
         context = {

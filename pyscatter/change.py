@@ -17,6 +17,7 @@ from pyscatter.histogram import histogram
 _COUNTS, _REALS = (names.split() for names in _core.change_fields())
 _FIELDS = (*_COUNTS, *_REALS, "size", "n_compared", "has_old", "is_complex")
 _LAYOUT = struct.Struct(f"={len(_COUNTS)}q{len(_REALS)}d4q")
+_ARGMAX, _FIRST_NONFINITE = map(_FIELDS.index, ("argmax_abs", "first_nonfinite"))
 _NO_CONTEXT = {}
 
 _ROWS = ("row_abs_sum", "row_max_abs", "row_changed")
@@ -331,6 +332,8 @@ class ChangeStats:
                 value = [value.real, value.imag]
             result[prefix + name] = list(value) if isinstance(value, tuple) else value
         for name, value in self._context.get("ema", {}).items():
+            if isinstance(value, complex):
+                value = [value.real, value.imag]
             result[f"{prefix}ema_{name}"] = value
         return result
 
@@ -355,8 +358,13 @@ class ChangeStats:
         ------
         ValueError
             No records, or of different modes or features.
+        TypeError
+            What is no record.
         """
         records = list(records)
+        for record in records:
+            if not isinstance(record, ChangeStats):
+                raise TypeError(f"expected ChangeStats, got {type(record).__name__}")
         if not records:
             raise ValueError("no records to merge")
         if len({r._is_distribution for r in records}) > 1:
@@ -408,6 +416,20 @@ class ChangeStats:
         )
         hist = self._context.get("hist")
         return f"<table>{rows}</table>{'' if hist is None else hist._repr_html_()}"
+
+
+def join_parts(raws, places):
+    """Join the answers of parts of an array; `places` turn positions into its own."""
+    numbers = list(_LAYOUT.unpack(_core.change_join(raws)))
+    positions = [
+        place(n)
+        for raw, place in zip(raws, places, strict=True)
+        if (n := _LAYOUT.unpack(raw)[_FIRST_NONFINITE]) >= 0
+    ]
+    numbers[_FIRST_NONFINITE] = min(positions, default=-1)
+    if numbers[_ARGMAX] >= 0:  # elements are compared in the first part alone
+        numbers[_ARGMAX] = places[0](numbers[_ARGMAX])
+    return _LAYOUT.pack(*numbers)
 
 
 def histogram_of(x, bins, is_bfloat16=False):

@@ -176,9 +176,10 @@ granularity="element", op="overwrite", encoding="auto")
         self._lock = new_lock()
         self._is_busy = False
         self._state = State()
+        ema, every = config["ema"], config["every"]
         self._averages = averages_of(ema, mode)
         self._options = (
-            axis,
+            config["axis"],
             atol,
             rtol,
             per_row if mode == "aligned" else False,
@@ -266,9 +267,9 @@ granularity="element", op="overwrite", encoding="auto")
         """Put a new state in force, if nothing else has meanwhile."""
         if self._state is not before:
             raise RuntimeError("the tracker was changed during an update")
-        self._state = after
         if self._buffer is not None and after.baseline is not before.baseline:
             np.copyto(self._buffer, after.baseline)
+        self._state = after
 
     # ---- deltas ----
 

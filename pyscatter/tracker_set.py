@@ -78,13 +78,12 @@ class TrackerSet:
     def update(self, arrays):
         """Compare all arrays; see the class."""
         arrays = {name: np.asarray(plain(x)) for name, x in dict(arrays).items()}
-        with self._lock:
+        with self._lock, contextlib.ExitStack() as stack:
             trackers = {
                 name: self._trackers.get(name)
                 or ChangeTracker(**self._options, name=str(name))
                 for name in arrays
             }
-        with contextlib.ExitStack() as stack:
             self._enter_all(stack, trackers)
             plans, items = {}, []
             before = {name: t._state for name, t in trackers.items()}
@@ -105,12 +104,12 @@ class TrackerSet:
         return {name: state.last for name, state in after.items()}
 
     def _enter_all(self, stack, trackers):
-        """Take the turn of the set and of all trackers, in an order of their own."""
-        stack.enter_context(self._lock)
+        """Take the turn of all trackers, in an order of their own."""
         for tracker in sorted(trackers.values(), key=id):
             stack.enter_context(tracker._lock)
+            if not tracker._is_busy:  # first: a signal may come between
+                stack.callback(setattr, tracker, "_is_busy", False)
             tracker._enter()
-            stack.callback(setattr, tracker, "_is_busy", False)
 
     def _commit(self, trackers, before, after):
         """All trackers take their new states, or none does."""
@@ -143,7 +142,10 @@ class TrackerSet:
         for name, tracker in self._trackers.items():
             if tracker.last is not None:
                 pairs.append((name, getattr(tracker.last, by)))
-        pairs.sort(key=lambda pair: (pair[1] != pair[1], -pair[1]))
+        for _, value in pairs:
+            if not isinstance(value, (int, float, complex)):
+                raise TypeError(f"{by} is not a number, which top could compare")
+        pairs.sort(key=lambda pair: (pair[1] != pair[1], -_real(pair[1])))
         return pairs[:k]
 
     def summary(self):
@@ -154,7 +156,11 @@ class TrackerSet:
         width = max([4, *(len(str(name)) for name in self._trackers)])
         lines = [" ".join([f"{'name':{width}}", *(f"{f:>10}" for f in fields)])]
         for name, tracker in self._trackers.items():
-            values = [getattr(tracker.last, field) for field in fields]
+            last = tracker.last
+            if last is None:
+                lines.append(f"{name!s:{width}} no update yet")
+                continue
+            values = [getattr(last, field) for field in fields]
             cells = (f"{_real(value):>10.4g}" for value in values)
             lines.append(" ".join([f"{name!s:{width}}", *cells]))
         return "\n".join(lines)

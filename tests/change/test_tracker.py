@@ -209,6 +209,34 @@ def test_rows_by_id():
             tracker.update(np.zeros((3, 1)), ids=ids)
 
 
+def test_ids_of_any_integers():
+    large = np.array([2**53, 2**53 + 1])
+    tracker = ps.ChangeTracker()
+    tracker.update(np.array([1.0, 2.0]), ids=large)
+    c = tracker.update(np.array([2.0, 1.0]), ids=large[::-1].astype(np.uint64))
+    assert (c.n_changed, c.n_added, c.n_removed) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("ids", [None, ([5, 7], [6, 5, 9])])
+def test_positions_are_those_in_the_new_array(axis, ids):
+    old, new = np.ones((2, 2)), np.ones([3, 2][:: 1 - 2 * axis])
+    for position in range(new.size):
+        tracker = ps.ChangeTracker(axis=axis)
+        tracker.update(old, ids=ids and ids[0])
+        x = new.copy()
+        x.flat[position:] = np.nan
+        c = tracker.update(x, ids=ids and ids[1])
+        assert c.first_nonfinite == (1, position)
+    tracker = ps.ChangeTracker(axis=axis)
+    tracker.update(old, ids=ids and ids[0])
+    x = new.copy()
+    place = [0, 0]
+    place[axis], place[1 - axis] = (1, 1)
+    x[tuple(place)] = 5  # of a row that was there before
+    assert tracker.update(x, ids=ids and ids[1]).argmax_abs == x.argmax()
+
+
 def test_dead_features_and_stale_rows():
     x = np.ones((3, 2))
     tracker = ps.ChangeTracker(per_row=True, per_feature=True)
@@ -414,6 +442,17 @@ def test_sets():
     trackers.update({"c": np.zeros(2)})
     assert list(trackers) == ["a", "b", "c"]
     assert trackers.update({}) == {}
+
+
+def test_sets_of_other_records():
+    trackers = ps.TrackerSet()
+    for x in (1, 3j):
+        trackers.update({"a": np.array([0j, x]), "b": np.array([0j])})
+    assert trackers.top(1, by="new_mean") == [("a", 1.5j)]
+    with pytest.raises(TypeError, match="not a number"):
+        trackers.top(1, by="first_nonfinite")
+    trackers["b"].reset()
+    assert "no update yet" in repr(trackers)
 
 
 def test_sets_take_all_or_nothing():

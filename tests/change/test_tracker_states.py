@@ -62,6 +62,15 @@ BROKEN = {
     "nothing": lambda s: {},
     "format": lambda s: {**s, "format": 7},
     "step": lambda s: {**s, "step": -1},
+    "no step": lambda s: {**s, "step": np.array(np.inf)},
+    "steps": lambda s: {**s, "step": np.uint64(2**63)},
+    "list of averages": lambda s: {**s, "averages": np.array("[]")},
+    "deep": lambda s: {**s, "averages": np.array("[" * 100_000)},
+    "records": lambda s: {**s, "records": np.array("[1]")},
+    "ema": lambda s: {**s, "last_context": np.array('{"ema": 3}')},
+    "context": lambda s: {**s, "last_context": np.array('{"step": "x"}')},
+    "text": lambda s: {**s, "baseline_dtype": np.array("foo,,")},
+    "ids": lambda s: {**s, "ids": np.array([1, 1, 2])},
     "bytes": lambda s: {**s, "baseline_bytes": s["baseline_bytes"][:-1]},
     "shape": lambda s: {**s, "baseline_shape": np.array([-1, 3])},
     "huge": lambda s: {**s, "baseline_shape": np.array([2**62, 2**62])},
@@ -106,6 +115,8 @@ def test_broken_states(case):
         ({"history": -1}, ValueError),
         ({"ema": 1.0}, ValueError),
         ({"ema": "slow"}, TypeError),
+        ({"ema": {"speed": 0.5}}, ValueError),
+        ({"ema": {"rms": 0.5}, "mode": "distribution"}, ValueError),
         ({"atol": -1}, ValueError),
         ({"view": "half"}, ValueError),
         ({"per_row": 3}, TypeError),
@@ -179,3 +190,40 @@ def test_updates_within_updates_are_refused():
         with pytest.raises(RuntimeError, match="during an update"):
             tracker.update(np.array([np.nan, 0]))
     assert tracker.baseline.tolist() == [0, 0]
+
+
+def test_numbers_of_numpy_are_options():
+    tracker = ps.ChangeTracker(
+        axis=np.int64(0), atol=np.float32(0.5), finite_only=np.True_, hist=np.int64(5)
+    )
+    assert (
+        tracker.get_config()
+        == ps.ChangeTracker(axis=0, atol=0.5, finite_only=True, hist=5).get_config()
+    )
+    assert pickle.loads(pickle.dumps(tracker)).get_config() == tracker.get_config()
+
+
+def test_averages_of_complex_numbers():
+    tracker = ps.ChangeTracker(ema={"new_mean": 0.5}, history=2)
+    tracker.update(np.array([1 + 2j]))
+    tracker.update(np.array([1 + 2j]))
+    other = tracker.copy()
+    assert other.last.ema == tracker.last.ema == {"new_mean": 1 + 2j}
+    assert json.loads(json.dumps(other.last.as_dict()))["ema_new_mean"] == [1, 2]
+    assert other.update(np.array([3j])).ema == tracker.update(np.array([3j])).ema
+
+
+def test_a_locked_buffer_leaves_the_tracker_as_it_was():
+    buffer = np.zeros(2)
+    tracker = ps.ChangeTracker(baseline_buffer=buffer)
+    tracker.update(np.ones(2))
+    before = snapshot(tracker)
+    buffer.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        tracker.update(np.zeros(2))
+    assert snapshot(tracker) == before
+
+
+def test_only_records_merge():
+    with pytest.raises(TypeError, match="expected ChangeStats, got int"):
+        ps.ChangeStats.merge([1])
