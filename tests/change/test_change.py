@@ -467,6 +467,15 @@ def test_random_bits(data, code, shape):
     assert room.tobytes() == new.tobytes()
 
 
+@pytest.mark.parametrize("new", [complex(-math.inf, math.nan), complex(math.nan, 5)])
+def test_tolerances_without_end(new):
+    old, new = np.array([1 + 2j]), np.array([new])
+    c = compare(old, new, atol=math.inf)
+    with np.errstate(all="ignore"):
+        close = np.isclose(new, old, 0, math.inf, equal_nan=True)
+    assert c.n_over_tol == int(not close[0])
+
+
 class Edges:
     def __init__(self, act):
         self.act = act

@@ -76,7 +76,7 @@ def is_over(old, new, diff, atol, rtol, narrow):
     """numpy.isclose with `old` as reference, NaN being equal to NaN; negated."""
     if old == new or (is_nan(old) and is_nan(new)):
         return False
-    if not is_finite(old) or is_nan(new):
+    if not is_finite(old):
         return True
     if isinstance(old, int):
         limit = atol + rtol * abs(float(old))
