@@ -408,7 +408,15 @@ granularity="element", op="overwrite", encoding="auto")
     def get_state(self, baseline=True):
         """Return what the tracker knows as a flat dict of arrays."""
         with self._lock:
-            return pack_state(self._state, baseline)
+            return pack_state(self._packable(self._state), baseline)
+
+    def _packable(self, state):
+        """Counts of another number of rows than the baseline's are of no update."""
+        stale, base = state.stale_rows, state.baseline
+        if stale is None or base is None:
+            return state
+        fits = stale.size == base.shape[self._config["axis"]]
+        return state if fits else state._replace(stale_rows=None)
 
     def set_state(self, state):
         """Take over what `get_state` gave; ValueError where it is something else."""

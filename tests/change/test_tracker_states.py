@@ -227,3 +227,12 @@ def test_a_locked_buffer_leaves_the_tracker_as_it_was():
 def test_only_records_merge():
     with pytest.raises(TypeError, match="expected ChangeStats, got int"):
         ps.ChangeStats.merge([1])
+
+
+def test_copies_of_trackers_whose_rows_are_others():
+    tracker = ps.ChangeTracker(per_row=True, baseline="first")
+    tracker.update(np.zeros((3, 2)), ids=[1, 2, 3])
+    tracker.update(np.zeros((2, 2)), ids=[3, 1])
+    x = np.array([[1.0, 0], [0, 0]])
+    one, two = tracker.copy().update(x, ids=[3, 1]), tracker.update(x, ids=[3, 1])
+    assert one.stale_rows.tolist() == two.stale_rows.tolist() == [0, 1]
