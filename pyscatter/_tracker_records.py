@@ -163,6 +163,11 @@ class Records:
             old_rows = rows if plan.old_rows is None else plan.old_rows
             stale[rows] = np.where(changed, 0, before[old_rows] + 1)
             context["changed_rows"] = rows[changed]
+            if plan.copy is None:  # the next batch is compared with the same rows
+                context["stale_rows"] = stale
+                kept = before.copy()
+                kept[old_rows] = stale[rows]
+                return kept
         else:
             context["changed_rows"] = np.zeros(0, np.int64)
         context["stale_rows"] = stale

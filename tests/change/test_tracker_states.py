@@ -235,4 +235,16 @@ def test_copies_of_trackers_whose_rows_are_others():
     tracker.update(np.zeros((2, 2)), ids=[3, 1])
     x = np.array([[1.0, 0], [0, 0]])
     one, two = tracker.copy().update(x, ids=[3, 1]), tracker.update(x, ids=[3, 1])
-    assert one.stale_rows.tolist() == two.stale_rows.tolist() == [0, 1]
+    assert one.stale_rows.tolist() == two.stale_rows.tolist() == [0, 2]
+    tracker.set_baseline(np.zeros((4, 2)), ids=[1, 2, 3, 4])
+    assert tracker.copy().update(x, ids=[3, 1]).stale_rows.tolist() == [0, 1]
+
+
+def test_stale_rows_of_a_first_baseline_follow_their_ids():
+    tracker = ps.ChangeTracker(per_row=True, baseline="first")
+    tracker.update(np.zeros((3, 1)), ids=[1, 2, 3])
+    one = tracker.update(np.array([[5.0], [0], [0]]), ids=[2, 3, 1])
+    assert one.stale_rows.tolist() == [0, 1, 1]
+    assert tracker.update(np.zeros((2, 1)), ids=[3, 2]).stale_rows.tolist() == [2, 1]
+    c = tracker.update(np.zeros((3, 1)), ids=[1, 2, 3])
+    assert c.stale_rows.tolist() == [2, 2, 3]
