@@ -261,10 +261,12 @@ def broadcast(*shapes):
     for lengths in zip(*(s[::-1] + (1,) * 64 for s in shapes), strict=False):
         if len(ret) == max(map(len, shapes)):
             break
-        known = {n for n in lengths if n not in (1, None)}
-        if len(known) > 1:
+        # Lengths that torch traces are symbols, which no set holds.
+        known = [n for n in lengths if n is not None and n != 1]
+        if any(n != known[0] for n in known):
             raise ValueError(f"shapes {shapes} do not broadcast")
-        ret.append(known.pop() if known else None if None in lengths else 1)
+        unknown = None if any(n is None for n in lengths) else 1
+        ret.append(known[0] if known else unknown)
     return tuple(ret[::-1])
 
 

@@ -33,6 +33,13 @@ def to_array(x, name="a tensor"):
     return x.numpy()
 
 
+def target_array(a):
+    """Return an array on the memory of a tensor that is written to."""
+    if isinstance(a, torch.Tensor) and (a.is_conj() or a.is_neg()):
+        raise TypeError("a is conjugated or negated lazily (use .resolve_conj())")
+    return to_array(a, "a")
+
+
 def to_tensor(x):
     """Return a tensor on an array's memory."""
     x = np.asarray(x)
@@ -217,7 +224,9 @@ def is_plain():
 def update(name, a, operands, options):
     """Update a tensor in place, or say why it would lose a gradient."""
     if torch.compiler.is_compiling():
-        raise RuntimeError(f"{name}_ cannot be compiled: use {name}")
+        raise RuntimeError(
+            f"{name}_ cannot be compiled: use torch.ops.pyscatter.{name}_"
+        )
     if not isinstance(a, torch.Tensor):
         raise TypeError(f"a is a {type(a).__name__}; expected a Tensor")
     known = {"axis", "batch_dims", "op", "mode", "include_self", "where"}
@@ -235,6 +244,7 @@ def update(name, a, operands, options):
     arrays = {key: to_array(x, key) for key, x in tensors.items()}
     if options.get("where") is not None:
         options = options | {"where": to_array(options["where"])}
+    arrays["a"] = target_array(a)
     positional = [arrays[key] for key in OPS[name].positional if key in arrays]
     getattr(ps, name)(*positional, out=arrays["a"], **options)
     torch.autograd.graph.increment_version(a)

@@ -3,7 +3,8 @@
 Each function is a `torch.autograd.Function`: forward reads the tensors' memory without
 a copy (bfloat16 too), backward calls the pullback that forward has made, `jvp` pushes
 tangents. torch.compile does not trace them: it breaks the graph, warns, and gives the
-same result; the forms in place refuse to be compiled.
+same result; the forms in place refuse to be compiled. For compiled graphs the import
+registers the same operations as `torch.ops.pyscatter`.
 
 Second derivatives are right for set, add, sub, mean, min, max, gathers, segments and
 products, and a RuntimeError by name for the others.
@@ -14,6 +15,7 @@ from pyscatter.adapters._imports import required
 
 torch = required("torch", "torch")
 
+from pyscatter.adapters import _torch_ops  # noqa: E402, F401
 from pyscatter.adapters import _torch_tensors as _tensors  # noqa: E402
 
 _MADE = functions(
