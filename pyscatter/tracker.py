@@ -116,7 +116,7 @@ granularity="element", op="overwrite", encoding="auto")
     get_state(baseline=True), set_state(state)
         Everything else as a flat dict of arrays, fit for `numpy.savez`.
     plot(fields=("rms", "max_abs"), ax=None)
-        Draw the history, by matplotlib.
+        Draw the history, by matplotlib (``pip install "pyscatter[plot]"``).
 
     Notes
     -----
@@ -462,9 +462,9 @@ granularity="element", op="overwrite", encoding="auto")
         if not self._config["history"]:
             raise ValueError("plot draws the history; make the tracker with history=")
         if ax is None:
-            import matplotlib.pyplot as plt
+            from pyscatter.adapters._imports import required
 
-            ax = plt.gca()
+            ax = required("matplotlib.pyplot", "plot").gca()
         records = self.history
         steps = [record["step"] for record in records]
         for field in fields:

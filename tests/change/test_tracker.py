@@ -1,10 +1,12 @@
 """Trackers: modes, baselines, batches that change, states, and nothing half done."""
 
+import importlib
 import itertools
 import json
 import math
 import pickle
 import signal
+import sys
 import threading
 import time
 import warnings
@@ -330,6 +332,16 @@ def test_plots():
         tracker.update(x)
     axes = tracker.plot(("rms",), ax=Axes())
     assert axes.drawn == [([0, 1, 2], 3, "rms")]
+
+
+def test_a_missing_matplotlib_is_named(monkeypatch):
+    for name in [n for n in sys.modules if n.startswith("matplotlib")]:
+        monkeypatch.delitem(sys.modules, name)
+    tracker = ps.ChangeTracker(history=1)
+    importlib.import_module("pyscatter.adapters._imports")
+    monkeypatch.setattr(sys, "path", [])
+    with pytest.raises(ImportError, match=r'pip install "pyscatter\[plot\]"'):
+        tracker.plot()
 
 
 @pytest.mark.parametrize("mode", ["aligned", "distribution"])
