@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The tests of adapters, in an environment of their own with every package, on the tree
 # as it is built. The environment is build/adapters, and is filled again when this file
-# changes. torch is named by the exact version that is the CPU build.
+# changes. torch is named by the exact version that is the CPU build. Files of tests are
+# spread over as many processes as there are processors.
 set -euo pipefail
 script=$(realpath "$0")
 cd "$(dirname "$script")/../.."
@@ -9,13 +10,13 @@ place=$PWD/build/adapters
 python=$place/bin/python
 packages=(
     torch==2.13.0 tensorflow-cpu keras jax autograd "dask[array]" tensorboard tensorboardX scipy ml_dtypes numpy
-    "pytest>=8" "hypothesis>=6.100"
+    matplotlib "pytest>=8" "pytest-xdist>=3.6" "hypothesis>=6.100"
 )
 if [ ! -e "$place/installed" ] || [ "$script" -nt "$place/installed" ]; then
     "${PYTHON:-python3}" -m venv "$place"
-    "$python" -m pip install --quiet --upgrade "pip>=25.1"
-    "$python" -m pip install --quiet "${packages[@]}"
+    "$python" -m pip install -qq --upgrade "pip>=25.1"
+    "$python" -m pip install -qq "${packages[@]}"
     touch "$place/installed"
 fi
 JAX_PLATFORMS=cpu TF_CPP_MIN_LOG_LEVEL=3 PYTHONPATH=$PWD \
-    "$python" -m pytest -q tests/compat tests/adapters
+    "$python" -m pytest -q -n "${JOBS:-$(nproc)}" --dist loadfile tests/compat tests/adapters
