@@ -1,4 +1,4 @@
-"""Calls on JAX's arrays: a pure_callback with the rule of one mode.
+"""Calls on JAX's arrays: a pure_callback, or where nothing is traced the call itself.
 
 A callback may not raise, so what can be refused is refused outside: shapes and dtypes
 from the operands' own, indices by a look at them where they are concrete. A traced
@@ -18,7 +18,8 @@ BOUNDS = ("offsets", "starts", "stops", "lengths")
 
 def prepared(call, operands):
     """Return operands as arrays of JAX, after all that can be refused has been."""
-    check_indices(call, operands)
+    if any(map(is_traced, operands)):  # otherwise the call itself refuses
+        check_indices(call, operands)
     arrays = [jax.numpy.asarray(x) for x in operands]
     dtypes = [arrays[i].dtype for i in call.numbers if hasattr(operands[i], "dtype")]
     for i in call.numbers:
@@ -75,7 +76,7 @@ def looked_at(call, probe, a):
 
 
 def callback(function, kinds, arrays):
-    """Call a function of arrays in a traced program; kinds are (shape, dtype)."""
+    """Call a function of arrays, traced or not; kinds are (shape, dtype)."""
     ranks = [x.ndim for x in arrays]
 
     def host(*arrays):
@@ -93,6 +94,9 @@ def callback(function, kinds, arrays):
             for parts in zip(*rows, strict=True)
         ]
 
+    if not any(map(is_traced, arrays)):
+        # A callback outside a program is a program of its own, compiled for each call.
+        return [jax.numpy.asarray(x) for x in host(*arrays)]
     structs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in kinds]
     return jax.pure_callback(host, structs, *arrays, vmap_method="broadcast_all")
 
