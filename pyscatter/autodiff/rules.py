@@ -154,7 +154,6 @@ NONE |= dict.fromkeys(
 )
 NONE |= {
     "histogram": "its result is counts",
-    "change_stats": "its result is statistics of a change",
     "delta": "it is made of bits",
     "explain_diff": "its result is text and counts",
     "group_reduce": "number the keys by factorize, then use segment_reduce",
