@@ -65,7 +65,7 @@ ps_tallies_open(ps_tallies *tallies, int64_t n, int64_t n_slots, const ps_run *r
 
 /* A piece clears its own tables: their pages are near the thread that uses them. */
 uint32_t *
-ps_tally(const ps_tallies *tallies, int64_t piece)
+ps_tallies_of(const ps_tallies *tallies, int64_t piece)
 {
     const int64_t n = tallies->step * tallies->n_tables;
     uint32_t *const own = tallies->count + piece * n;
@@ -157,7 +157,7 @@ run_piece(void *context, int64_t piece)
     const ps_tallies *const tallies = &job->tallies;
     int32_t number[PS_BIN_BLOCK];
     int64_t first, last, unheard = 0;
-    uint32_t *const tally = call->count != NULL ? ps_tally(tallies, piece) : NULL;
+    uint32_t *const tally = call->count != NULL ? ps_tallies_of(tallies, piece) : NULL;
     ps_bin_piece(call->n, job->n_pieces, piece, &first, &last);
     for (int64_t n; first < last; first += n) {
         n = ps_min(PS_BIN_BLOCK, last - first);

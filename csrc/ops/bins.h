@@ -90,7 +90,7 @@ typedef struct {
 /* For n entries in slots [0, n_slots). n_pieces: at most so many. */
 ps_status ps_tallies_open(ps_tallies *tallies, int64_t n, int64_t n_slots,
                           const ps_run *run);
-uint32_t *ps_tally(const ps_tallies *tallies, int64_t piece);
+uint32_t *ps_tallies_of(const ps_tallies *tallies, int64_t piece);
 
 /* total[i] += all counts of slot first + i, i < n. */
 void ps_tallies_add(const ps_tallies *tallies, int64_t first, int64_t *total,

@@ -184,7 +184,7 @@ count_piece(void *context, int64_t piece)
     const ps_tallies *const tallies = &job->tallies;
     int32_t slot[PS_BIN_BLOCK];
     int64_t first, last, unheard = 0;
-    uint32_t *const tally = ps_tally(tallies, piece);
+    uint32_t *const tally = ps_tallies_of(tallies, piece);
     ps_bin_piece(job->call->n, tallies->n_pieces, piece, &first, &last);
     for (int64_t n; first < last; first += n) {
         n = ps_min(PS_BIN_BLOCK, last - first);

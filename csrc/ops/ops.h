@@ -152,7 +152,8 @@ typedef struct {
     enum ps_dtype accumulator;
     bool include_self;
     bool compensated;
-    ps_traits traits; /* found by the op that is called */
+    bool spares_others; /* of the target nothing is read that the index does not name */
+    ps_traits traits;   /* found by the op that is called */
 } ps_scatter_call;
 
 typedef struct {

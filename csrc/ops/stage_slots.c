@@ -328,12 +328,15 @@ walk_elements(ps_stage *work, void (*fn)(const ps_stage *work, batch *some))
 /* ---- slots that lie side by side in the target ---- */
 
 /* Are dense slots single elements that lie side by side in the target? They are then
- * loaded whole. */
+ * loaded whole. Not under a mask: memory that it leaves out may be of no use to read.
+ */
 static bool
 slots_are_items(const ps_stage *work)
 {
     const ps_places *const all = &work->places;
-    return work->place == NULL && are_elements(work) && all->ndim == 1 &&
+    const ps_scatter_call *const call = work->call;
+    return work->place == NULL && call->address.mask == NULL && !call->spares_others &&
+           are_elements(work) && all->ndim == 1 &&
            all->target_strides[0] == work->call->target.itemsize;
 }
 
@@ -427,9 +430,8 @@ find_changed(char *mask, const char *now, const char *before, int64_t size, int6
 }
 
 /* item = row where that is no longer what was loaded, rounded once: the only write that
- * anybody can see. An element that the
- * call does not name has not changed, so it is not written; one that it names and
- * leaves as it was need not be. */
+ * anybody can see. An element that the call does not name has not changed, so it is not
+ * written; one that it names and leaves as it was need not be. */
 static ps_status
 store_items(ps_stage *work)
 {

@@ -21,6 +21,7 @@ typedef struct {
     PyObject *mask;       /* where= or the where form's mask, or NULL */
     const char *name;     /* of the index in the axis and along forms, NULL: "index" */
     bool reads;           /* a gather: flat positions need no array in C order */
+    bool are_trues;       /* the index names what a mask selects */
 } ps_where_args;
 
 /* Fill view, first, batch_dims, index and mask of `request` for `array`. 0 or -1; the

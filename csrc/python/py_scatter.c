@@ -100,6 +100,7 @@ make_call(ps_scatter_work *work, ps_scatter_call *call)
                               .op = work->options.op,
                               .accumulator = work->accumulator,
                               .include_self = work->options.include_self,
+                              .spares_others = work->where->are_trues,
                               .compensated = work->options.compensated};
     call->values.entry_strides = request->entry_strides;
     call->values.offset = work->value_offsets;
@@ -465,7 +466,8 @@ scatter_packed(ps_scatter_work *work, PyObject *a, PyObject *values)
     if (places == NULL) {
         return NULL;
     }
-    const ps_where_args where = {.form = PS_FORM_AT, .index = places};
+    const ps_where_args where = {
+            .form = PS_FORM_AT, .index = places, .are_trues = true};
     work->where = &where;
     PyObject *const result = scatter_form(work, a, values);
     Py_DECREF(places);
