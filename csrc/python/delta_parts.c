@@ -144,22 +144,16 @@ fill_body(ps_delta *delta, PyArrayObject *at, PyArrayObject *values)
 /* Numbers and values, in the encoding, as an object with the label. */
 static PyObject *
 build(ps_state *state, const ps_delta_label *label, ps_delta *delta,
-      enum ps_delta_encoding encoding, PyObject *positions, PyObject *given)
+      enum ps_delta_encoding encoding, PyObject *positions, PyArrayObject *flat)
 {
     PyObject *body = NULL, *result = NULL;
     const int64_t units = ps_delta_units(delta);
-    PyArrayObject *const values = ps_as_array(state, given, "values");
-    PyArrayObject *const flat = values != NULL ? ps_contiguous(values) : NULL;
     PyArrayObject *at = NULL;
-    if (flat != NULL && PyDataType_REFCHK(PyArray_DESCR(flat))) {
-        PyErr_SetString(PyExc_TypeError, "values must be numbers, not objects");
-    }
-    else if (flat != NULL && positions == Py_None &&
-             PyArray_NBYTES(flat) != delta->n * delta->itemsize) {
+    if (positions == Py_None && PyArray_NBYTES(flat) != delta->n * delta->itemsize) {
         PyErr_SetString(PyExc_ValueError,
                         "values must be the whole array where positions is None");
     }
-    else if (flat != NULL) {
+    else {
         at = read_positions(state, positions, units);
     }
     if (at != NULL) {
@@ -178,9 +172,24 @@ build(ps_state *state, const ps_delta_label *label, ps_delta *delta,
         Py_DECREF(body);
     }
     Py_XDECREF((PyObject *)at);
-    Py_XDECREF((PyObject *)flat);
-    Py_XDECREF((PyObject *)values);
     return result;
+}
+
+/* A private copy of the values, taken before the code of any other argument runs: it
+ * may free what they are a view of. */
+static PyArrayObject *
+copy_values(ps_state *state, PyObject *given)
+{
+    PyArrayObject *const values = ps_as_array(state, given, "values");
+    PyArrayObject *copy = NULL;
+    if (values != NULL && PyDataType_REFCHK(PyArray_DESCR(values))) {
+        PyErr_SetString(PyExc_TypeError, "values must be numbers, not objects");
+    }
+    else if (values != NULL) {
+        copy = (PyArrayObject *)PyArray_NewCopy(values, NPY_CORDER);
+    }
+    Py_XDECREF((PyObject *)values);
+    return copy;
 }
 
 PyObject *
@@ -192,16 +201,20 @@ ps_py_new_delta(PyTypeObject *type, PyObject *args, PyObject *keywords)
                                         "op",      "granularity",  NULL};
     ps_state *const state = PyType_GetModuleState(type);
     PyObject *shape, *base_version, *version, *encoding_name, *positions, *values;
+    PyObject *dtype;
+    PyArrayObject *flat = NULL;
     PyObject *checksum_new = NULL, *checksum_base = NULL, *op = NULL, *by = NULL;
     PyArray_Descr *descr = NULL;
     ps_delta_label label = {.granularity = PS_BY_ELEMENT};
     ps_delta delta = {.op = PS_DELTA_OVERWRITE};
     enum ps_delta_encoding encoding = PS_DELTA_AUTO;
     PyObject *result = NULL;
-    if (PyArg_ParseTupleAndKeywords(
-                args, keywords, "OO&OOOOO|OO$OO:Delta", (char **)names, &shape,
-                PyArray_DescrConverter, &descr, &base_version, &version, &encoding_name,
-                &positions, &values, &checksum_new, &checksum_base, &op, &by) &&
+    if (PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOO|OO$OO:Delta",
+                                    (char **)names, &shape, &dtype, &base_version,
+                                    &version, &encoding_name, &positions, &values,
+                                    &checksum_new, &checksum_base, &op, &by) &&
+        (flat = copy_values(state, values)) != NULL &&
+        PyArray_DescrConverter(dtype, &descr) == NPY_SUCCEED &&
         ps_delta_set_dtype(state, &label, descr) == 0 &&
         read_shape(shape, &label) == 0 &&
         read_version(base_version, "base_version", &label.has_base_version,
@@ -219,9 +232,10 @@ ps_py_new_delta(PyTypeObject *type, PyObject *args, PyObject *keywords)
         delta.width = ps_delta_unit_width(&label);
         ps_count(label.ndim, (const int64_t *)label.shape, &delta.n);
         result = delta.width > 0
-                         ? build(state, &label, &delta, encoding, positions, values)
+                         ? build(state, &label, &delta, encoding, positions, flat)
                          : NULL;
     }
+    Py_XDECREF((PyObject *)flat);
     Py_XDECREF((PyObject *)descr);
     Py_XDECREF((PyObject *)label.descr);
     return result;
