@@ -269,6 +269,7 @@ def test_buffers_of_all_kinds():
             ps.Delta.from_bytes(wrong)
 
 
+@pytest.mark.filterwarnings("ignore:The 'generic' unit:DeprecationWarning")
 @pytest.mark.parametrize("name", [n for n in DTYPES if DTYPES[n].kind in "mM"])
 def test_units_of_time(name):
     kind = DTYPES[name].kind

@@ -79,7 +79,7 @@ def versioned(view, act, n):
 
 def inverted(view, act, n):
     change = ps.delta(view, np.ones(n))
-    act()
+    Hook(act, None).run()
     return change.invert(view)
 
 

@@ -76,7 +76,7 @@ run_tests() {
     local status=0 log=$rooms/$1.log left_out=() name
     cd "$rooms/$1-tree"
     for name in bench build demo determinism documents elements gather_ways house \
-        mask_determinism masked masked_sizes rows sddmm segment_determinism \
+        keys_peers mask_determinism masked masked_sizes rows sddmm segment_determinism \
         segment_kernels spmm; do
         left_out+=("--ignore-glob=*/test_$name.py")
     done
