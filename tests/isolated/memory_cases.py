@@ -305,6 +305,16 @@ def address_space_of_masks():
         yield case(name, "MemoryError", confined, *call)
 
 
+# Blocks of lists and tuples of Python's own stay after their refusals; repeated
+# successes of these are in the leak tests.
+KEEP_BLOCKS = {"binned outs", "group_reduce outs", "tracker, fewer rows"}
+
+
+def sparing(operations):
+    """All but those of KEEP_BLOCKS."""
+    return (one for one in operations if one.name not in KEEP_BLOCKS)
+
+
 GROUPS = {
     "small": lambda: swept(index_successes(40)),
     "medium": lambda: swept(index_successes(3000)),
@@ -313,10 +323,10 @@ GROUPS = {
     "large masks": masks_with_threads,
     "sparse": lambda: swept(sparse(40)),
     "medium sparse": lambda: swept(sparse(3000)),
-    "keys": lambda: swept(keys(40)),
-    "medium keys": lambda: swept(keys(3000)),
-    "bins": lambda: swept(bins(40)),
-    "changes": lambda: swept(changes(40)),
+    "keys": lambda: swept(sparing(keys(40))),
+    "medium keys": lambda: swept(sparing(keys(3000))),
+    "bins": lambda: swept(sparing(bins(40))),
+    "changes": lambda: swept(sparing(changes(40))),
     "delta": lambda: swept(deltas(20)),
     "medium delta": lambda: swept(deltas(2000)),
     "products": products_with_threads,
