@@ -244,27 +244,35 @@ limit_at(const ps_delta *delta, int64_t i)
                             : ((const int64_t *)delta->head)[i];
 }
 
-/* A run may be longer than a block: what is left of it waits. */
+/* Units of the run at hand, or of the next one: at most `room`, those behind
+ * reader->last. 0: no run is left. A run may be longer than a block: what is left of it
+ * waits. */
+static int64_t
+take_of_run(ps_delta_reader *reader, int64_t room)
+{
+    if (reader->run == 0) {
+        if (reader->item == reader->delta->items) {
+            return 0;
+        }
+        /* Checked: the second limit is larger. */
+        const int64_t first = limit_at(reader->delta, 2 * reader->item);
+        reader->run = limit_at(reader->delta, 2 * reader->item + 1) - first;
+        reader->last = first - 1;
+        reader->item++;
+    }
+    const int64_t part = ps_min(reader->run, room);
+    reader->run -= part;
+    return part;
+}
+
 static int64_t
 next_of_runs(ps_delta_reader *reader, int64_t *at)
 {
-    int64_t n = 0;
-    while (n < PS_DELTA_BLOCK) {
-        if (reader->run == 0) {
-            if (reader->item == reader->delta->items) {
-                break;
-            }
-            /* Checked: the second limit is larger. */
-            const int64_t first = limit_at(reader->delta, 2 * reader->item);
-            reader->run = limit_at(reader->delta, 2 * reader->item + 1) - first;
-            reader->last = first - 1;
-            reader->item++;
-        }
-        const int64_t part = ps_min(reader->run, PS_DELTA_BLOCK - n);
+    int64_t n = 0, part;
+    while (n < PS_DELTA_BLOCK && (part = take_of_run(reader, PS_DELTA_BLOCK - n)) > 0) {
         for (int64_t i = 0; i < part; i++) {
             at[n++] = ++reader->last;
         }
-        reader->run -= part;
     }
     return n;
 }
@@ -375,26 +383,13 @@ skip_items(ps_delta_reader *reader)
     return n;
 }
 
-/* As next_of_runs, stretch by stretch. A run that is longer than a block is left in
- * its midst, as there. */
+/* As next_of_runs, stretch by stretch: blocks end alike. */
 static int64_t
 skip_runs(ps_delta_reader *reader)
 {
-    int64_t n = 0;
-    while (n < PS_DELTA_BLOCK) {
-        if (reader->run == 0) {
-            if (reader->item == reader->delta->items) {
-                break;
-            }
-            /* The same steps as a reader takes, or blocks would not end alike. */
-            const int64_t first = limit_at(reader->delta, 2 * reader->item);
-            reader->run = limit_at(reader->delta, 2 * reader->item + 1) - first;
-            reader->last = first - 1;
-            reader->item++;
-        }
-        const int64_t part = ps_min(reader->run, PS_DELTA_BLOCK - n);
+    int64_t n = 0, part;
+    while (n < PS_DELTA_BLOCK && (part = take_of_run(reader, PS_DELTA_BLOCK - n)) > 0) {
         reader->last += part;
-        reader->run -= part;
         n += part;
     }
     return n;

@@ -9,17 +9,24 @@
 #include "python/arrays.h"
 #include "python/copies.h"
 
+/* A new reference to the integer that `object` is; NULL without an error for None, and
+ * for what has been left away. */
+static PyObject *
+given_integer(PyObject *object, const char *name, bool *is_given)
+{
+    *is_given = object != NULL && object != Py_None;
+    return *is_given ? ps_as_integer(object, name, false) : NULL;
+}
+
 /* None, or a number of 64 bits with a sign. */
 static int
 read_version(PyObject *object, const char *name, bool *is_given, int64_t *version)
 {
-    *is_given = object != NULL && object != Py_None;
-    if (!*is_given) {
-        return 0;
+    PyObject *const number = given_integer(object, name, is_given);
+    if (number != NULL) {
+        *version = PyLong_AsLongLong(number);
+        Py_DECREF(number);
     }
-    PyObject *const number = ps_as_integer(object, name, false);
-    *version = number != NULL ? PyLong_AsLongLong(number) : -1;
-    Py_XDECREF(number);
     return PyErr_Occurred() ? -1 : 0;
 }
 
@@ -27,13 +34,11 @@ read_version(PyObject *object, const char *name, bool *is_given, int64_t *versio
 static int
 read_checksum(PyObject *object, const char *name, bool *is_given, uint64_t *checksum)
 {
-    *is_given = object != NULL && object != Py_None;
-    if (!*is_given) {
-        return 0;
+    PyObject *const number = given_integer(object, name, is_given);
+    if (number != NULL) {
+        *checksum = PyLong_AsUnsignedLongLong(number);
+        Py_DECREF(number);
     }
-    PyObject *const number = ps_as_integer(object, name, false);
-    *checksum = number != NULL ? PyLong_AsUnsignedLongLong(number) : 0;
-    Py_XDECREF(number);
     return PyErr_Occurred() ? -1 : 0;
 }
 
