@@ -45,8 +45,9 @@ document(
     Raises
     ------
     TypeError
-        No keys; a masked array; a dtype whose elements cannot be told apart; objects
-        that cannot be hashed, or not be compared by ``<`` where `sort` asks for it.
+        No keys, or None for keys; a masked array; a dtype whose elements cannot be told
+        apart; objects that cannot be hashed, or not be compared by ``<`` where `sort`
+        asks for it.
     ValueError
         Shapes that differ; an unknown `missing`; a missing key under "raise"; more than
         4,096 arrays, or numbers of a record, in all.
@@ -131,7 +132,7 @@ document(
     Raises
     ------
     TypeError
-        No keys; what `factorize` and `segment_reduce` refuse.
+        No keys, or None for keys; what `factorize` and `segment_reduce` refuse.
     ValueError
         As there; a `where` that has neither the shape of the keys nor the axes of the
         values.

@@ -29,6 +29,13 @@ ps_open_keys(ps_state *state, ps_key_columns *keys, PyObject *const *objects,
         return -1;
     }
     for (; keys->n_keys < n; keys->n_keys++) {
+        if (objects[keys->n_keys] == Py_None) {
+            /* One missing key: sooner an argument left out, or values and keys swapped.
+             */
+            PyErr_SetString(PyExc_TypeError,
+                            "keys are None; expected an array of keys");
+            return -1;
+        }
         PyArrayObject *const array = ps_as_array(state, objects[keys->n_keys], "keys");
         if (array == NULL) {
             return -1;

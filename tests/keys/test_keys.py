@@ -346,6 +346,8 @@ def test_what_is_refused():
         ps.factorize([1], missing="keep")
     with pytest.raises(TypeError, match="unexpected keyword argument 'order'"):
         ps.factorize([1], order="C")
+    with pytest.raises(TypeError, match="keys are None"):
+        ps.group_reduce(np.arange(3), None, op="count")
     with pytest.raises(TypeError, match="values and at least one array"):
         ps.group_reduce([1.0])
     with pytest.raises(TypeError, match="unexpected keyword argument 'ids'"):
