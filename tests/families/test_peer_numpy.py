@@ -41,7 +41,7 @@ MIN_CALLS = {
     "where": 140,
     "nonzero": 140,
     "argwhere": 12,
-    "count_nonzero": 500_000,
+    "count_nonzero": 16_000,
     "compress": 25,
     "putmask": 90,
     "place": 2,
@@ -144,6 +144,8 @@ def report(tmp_path_factory):
         "no:cacheprovider",
     ]
     command += ["-c", "pytest.ini", "-p", "tests.peers.numpy_adapter"]
+    # What NumPy calls slow is half a million calls of one function, and its fuzzers.
+    command += ["-m", "not slow"]
     command += ["--peer-report=report.json", *map(str, numpy_adapter.FILES)]
     package = pathlib.Path(pyscatter.__file__).resolve().parent.parent
     path = os.pathsep.join([str(package), str(ROOT)])
