@@ -5,6 +5,7 @@ must be a documented one, and the memory behind every array argument, target inc
 must hold the same bytes as before, in the array and in whatever it is a view of.
 """
 
+import gc
 import json
 import resource
 import sys
@@ -152,6 +153,7 @@ def run_group(groups, judge_case=judge):
     """The body of a script: run the group named on the command line."""
     group, first = sys.argv[1], int(sys.argv[2])
     limit_memory()
+    gc.freeze()  # collections look at what is new: a tenth of their time
     for number, item in enumerate(groups[group]()):
         if number < first:
             continue

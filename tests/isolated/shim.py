@@ -75,7 +75,9 @@ def spare_references(n_modules):
     """
     if sys.version_info < (3, 12):
         return
+    gc.unfreeze()  # what is frozen is not listed
     outer = [f.__code__ for f in gc.get_objects() if isinstance(f, FunctionType)]
+    gc.freeze()
     while outer:
         outer = [
             inner
