@@ -9,7 +9,7 @@ their bytes is checked for all of them by tests/isolated/harness.py.
 import pytest
 
 from tests.isolated.bad_input_cases import GROUPS
-from tests.isolated.children import listing, run_cases
+from tests.isolated.children import listing, run_cases, run_forked
 from tests.isolated.forms import FORMS
 
 # Thousands of cases each; the quick run sweeps one form of each code path.
@@ -28,6 +28,6 @@ def marked(groups):
 
 @pytest.mark.parametrize("group", marked(GROUPS))
 def test_group(group):
-    ended, complaints = run_cases("bad_input_cases", group, seconds=100)
+    ended, complaints = run_cases("bad_input_cases", group, run=run_forked, seconds=100)
     assert not complaints, listing(complaints)
     assert ended > 0

@@ -9,7 +9,13 @@ looks beyond its arrays, or at what its mask leaves out.
 import pytest
 
 from tests.isolated import leak_cases, memory_cases, page_cases
-from tests.isolated.children import listing, run_cases, run_script, sanitized
+from tests.isolated.children import (
+    listing,
+    run_cases,
+    run_forked,
+    run_script,
+    sanitized,
+)
 from tests.isolated.shim import build
 
 # Groups whose calls are few and quick enough for the quick run.
@@ -38,7 +44,9 @@ def shim(tmp_path_factory):
 @pytest.mark.parametrize("group", marked(memory_cases.GROUPS))
 def test_refused_allocations(shim, group):
     variables = {**shim, "PYTHONMALLOC": "malloc"}
-    ended, complaints = run_cases("memory_cases", group, seconds=300, **variables)
+    ended, complaints = run_cases(
+        "memory_cases", group, run=run_forked, seconds=300, **variables
+    )
     assert not complaints, listing(complaints)
     assert ended > 0
 
@@ -54,13 +62,15 @@ def test_refused_while_loading(shim):
 
 @pytest.mark.parametrize("group", marked(leak_cases.GROUPS))
 def test_nothing_stays(shim, group):
-    ended, complaints = run_cases("leak_cases", group, seconds=300, **shim)
+    ended, complaints = run_cases(
+        "leak_cases", group, run=run_forked, seconds=300, **shim
+    )
     assert not complaints, listing(complaints)
     assert ended > 0
 
 
 @pytest.mark.parametrize("group", page_cases.GROUPS)
 def test_forbidden_pages(group):
-    ended, complaints = run_cases("page_cases", group, seconds=100)
+    ended, complaints = run_cases("page_cases", group, run=run_forked, seconds=100)
     assert not complaints, listing(complaints)
     assert ended > 0

@@ -5,12 +5,15 @@ object per line, so that a death (a signal, a sanitizer, a hang) can be laid at 
 door of the case that was under way. The parent then goes on with the next case.
 """
 
+import atexit
 import json
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -99,6 +102,46 @@ def run_script(name, *arguments, seconds=60, **changes):
     return start(words, seconds, **changes)
 
 
+class Nursery:
+    """A process of nursery.py, whose children need not load a script anew."""
+
+    def __init__(self, name, changes):
+        self.folder = tempfile.TemporaryDirectory()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.isolated.nursery", name],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment(changes),
+            text=True,
+        )
+        atexit.register(self.close)
+
+    def close(self):
+        """The end of its input is the end of the process."""
+        self.process.communicate()
+        self.folder.cleanup()
+
+    def run(self, arguments, seconds):
+        """Order a child and wait for its end."""
+        out, err = (Path(self.folder.name, name) for name in ("out", "err"))
+        order = {"out": str(out), "err": str(err), "seconds": seconds}
+        order["arguments"] = list(map(str, arguments))
+        print(json.dumps(order), file=self.process.stdin, flush=True)
+        code = json.loads(self.process.stdout.readline())
+        return Finished(code, out.read_text(), err.read_text())
+
+
+@cache
+def nursery(name, changes):
+    """The one nursery of a script under some changes of the environment."""
+    return Nursery(name, dict(changes))
+
+
+def run_forked(name, *arguments, seconds=60, **changes):
+    """The same as run_script, in a child of the script's nursery."""
+    return nursery(name, tuple(sorted(changes.items()))).run(arguments, seconds)
+
+
 def run_code(code, *, seconds=60, **changes):
     """Run a few lines of Python."""
     return start(["-c", code], seconds, **changes)
@@ -111,14 +154,14 @@ def unfinished(reports):
     return reports[-1]["begin"], reports[-1]["case"]
 
 
-def run_cases(name, group, *, seconds=60, deaths=4, **changes):
+def run_cases(name, group, *, run=run_script, seconds=60, deaths=4, **changes):
     """Run all cases of a group; the number that ended and the list of complaints.
 
     Goes on after the case in which a child died, up to `deaths` times.
     """
     ended, complaints, first = 0, [], 0
     for _ in range(deaths):
-        child = run_script(name, group, first, seconds=seconds, **changes)
+        child = run(name, group, first, seconds=seconds, **changes)
         done = [line for line in child.reports if "end" in line]
         ended += len(done)
         complaints += [f"{x['case']}: {x['problem']}" for x in done if x["problem"]]
