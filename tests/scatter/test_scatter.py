@@ -350,7 +350,10 @@ SLOW_EDGES = [pytest.param(n, marks=pytest.mark.slow) for n in EDGES if n != 204
 def test_block_edges_on_a_line(n, pattern):
     rng = rng_for(n, pattern)
     index = random_index(rng, pattern, n, 300, np.int32)
-    for dtype, op in [("f32", "add"), ("i64", "max"), ("f16", "mean"), ("u8", "first")]:
+    calls = [("f32", "add"), ("i64", "max"), ("f16", "mean"), ("u8", "first")]
+    # At most sizes every other call, those of a pattern's neighbour the others.
+    parity = (EDGES.index(n) + list(PATTERNS).index(pattern)) % 2
+    for dtype, op in calls if n == 2049 else calls[parity::2]:
         a = random_values(rng, DTYPES[dtype], 300)
         values = random_values(rng, DTYPES[dtype], n)
         compare("scatter", a, index, values, op=op)
@@ -376,7 +379,7 @@ def test_every_small_size():
 @pytest.mark.parametrize("form", ["batch", "along", "nd", "at", "axis"])
 def test_entries_of_several_axes_cross_the_blocks(form, inner):
     rng = rng_for(form, inner)
-    outer = 9001 // inner
+    outer = (9001 if inner == 7 else 4501) // inner
     a = rng.random((outer, 6))
     index = rng.integers(-6, 6, (outer, inner))
     rows = np.arange(outer)[:, None]
@@ -394,7 +397,8 @@ def test_entries_of_several_axes_cross_the_blocks(form, inner):
         values = rng.random(shape)
         where = rng.random((outer, inner) if shape else (inner,)) < 0.8
         compare(name, *args, values, op="add", where=where, **options)
-        compare(name, *args, values.T.copy().T if shape else values, **options)
+        if shape in (full, ()):
+            compare(name, *args, values.T.copy().T if shape else values, **options)
     compare(name.replace("scatter", "gather"), *args, where=where, **options)
 
 

@@ -323,12 +323,11 @@ def test_arrays_beyond_the_caches(dtype, kind):
     y = x[::-1].copy()
     expected = np.where(condition, x, y)
     memory = np.zeros(expected.nbytes + 128, np.uint8)
-    for shift in (0, 8, 20, 3):
-        for threads in (1, 2):
-            out = memory[shift : shift + expected.nbytes].view(dtype)
-            memory[:] = 77
-            with ps.num_threads(threads):
-                ps.where(condition, x, y, out=out)
-            assert np.array_equal(out, expected)
-            assert (memory[:shift] == 77).all()
-            assert (memory[shift + expected.nbytes :] == 77).all()
+    for shift, threads in ((0, 1), (0, 2), (8, 2), (20, 1), (3, 2)):
+        out = memory[shift : shift + expected.nbytes].view(dtype)
+        memory[:] = 77
+        with ps.num_threads(threads):
+            ps.where(condition, x, y, out=out)
+        assert np.array_equal(out, expected)
+        assert (memory[:shift] == 77).all()
+        assert (memory[shift + expected.nbytes :] == 77).all()
