@@ -6,4 +6,9 @@
 #pragma GCC target("avx2,bmi,bmi2,lzcnt,popcnt,f16c")
 #define ISA_HAS_AVX2
 #define ISA avx2
+#if defined(PS_SHARED_KERNELS)
+#define ISA_OF_ELEMENTS baseline
+#include "kernels/shared.h"
+#else
 #define ISA_OF_ELEMENTS avx2
+#endif

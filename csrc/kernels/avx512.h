@@ -8,4 +8,9 @@
 #define ISA_HAS_AVX512
 #define ISA_HAS_AVX2
 #define ISA avx512
+#if defined(PS_SHARED_KERNELS)
+#define ISA_OF_ELEMENTS baseline
+#include "kernels/shared.h"
+#else
 #define ISA_OF_ELEMENTS avx2
+#endif

@@ -1,6 +1,6 @@
 /* The casts, for CPUs with AVX2, BMI2 and F16C. */
 #include "base/cpu.h"
-#if defined(PS_HAS_LEVELS)
+#if defined(PS_HAS_LEVELS) && !defined(PS_SHARED_KERNELS)
 #include "kernels/avx2.h"
 #include "kernels/instances_casts.h"
 #endif

@@ -24,7 +24,7 @@ tests=()
 spread=(-n "$(nproc)" --dist loadfile)
 case $kind in
 address)
-    flags="-fsanitize=address -fno-omit-frame-pointer -O1"
+    flags="-fsanitize=address -fno-omit-frame-pointer -Og -DPS_SHARED_KERNELS"
     export PYSCATTER_CC=${CC:-cc} CC="bash tests/isolated/instrument.sh"
     export LD_PRELOAD PYTHONMALLOC=malloc
     export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:use_sigaltstack=0
