@@ -102,7 +102,7 @@ class _Known:
     def __init__(self, op, primals, options, wrt, ties):
         self.op, self.options = op, options
         self.rule = calls.rule_of(op)
-        self.call = self.rule.called or op
+        self.call = self.rule.called
         self.wanted = calls.chosen(self.rule, len(primals), wrt)
         self.out, self.back = calls.vjp(op, *primals, wrt=wrt, ties=ties, **options)
         self.primals, self.ties = primals, ties

@@ -73,27 +73,30 @@ def refuse_options(rule, options):
             and not (name == "beta" and given == 0)
         ):
             raise TypeError(f"{rule.name} with {name}= has no derivative: {instead}")
-    if isinstance(options.get("op"), (tuple, list)):
-        raise TypeError("several ops in one call have no derivative: use one at a time")
 
 
-def run(rule, op, primals, options, ties):
-    """Make the call itself; return it with its arguments by name."""
+def result_of(rule, primals, options, ties):
+    """Make the call itself; return its result."""
     if ties != "even" and ties != "first":
         raise ValueError(f"ties must be 'even' or 'first', got {ties!r}")
     if options:
-        refuse_options(rule, options)
-        out = (rule.called or op)(*primals, **options)
+        if not rule.refuses.isdisjoint(options):
+            refuse_options(rule, options)
+        if isinstance(options.get("op"), (tuple, list)):
+            raise TypeError(
+                "several ops in one call have no derivative: use one at a time"
+            )
+        out = rule.called(*primals, **options)
     else:
-        out = (rule.called or op)(*primals)
-    args = dict(zip(rule.arguments, primals, strict=False))
-    if options:
-        args.update(options)
-    if rule.fixed:
-        args.update(rule.fixed)
+        out = rule.called(*primals)
     if type(out) is not np.ndarray or out.dtype.char not in "efdFD":
         require_inexact_result(rule, out)
-    return Call(args, out, ties)
+    return out
+
+
+def run(rule, primals, options, ties):
+    """Make the call itself; return it with its arguments."""
+    return Call(rule, primals, options, result_of(rule, primals, options, ties), ties)
 
 
 def require_inexact_result(rule, out):
@@ -140,19 +143,13 @@ def cotangent_of(out, g):
     return g if g.dtype.isnative else g.astype(g.dtype.newbyteorder("="))
 
 
-class Pullback:
-    """What takes a cotangent of a result to the gradients of the arguments.
+class Pullback(Call):
+    """What takes a cotangent of a call's result to the gradients of its arguments.
 
     It holds the arguments and the result, not copies of them.
     """
 
-    __slots__ = ("_rule", "_call", "_primals", "_wanted")
-
-    def __init__(self, rule, call, primals, wanted):
-        self._rule = rule
-        self._call = call
-        self._primals = primals
-        self._wanted = wanted
+    __slots__ = ("wanted",)
 
     def __call__(self, g, *, into=None, sparse=False, coalesce=False):
         """Return one gradient for each positional argument of the call.
@@ -175,22 +172,28 @@ class Pullback:
             Gradients; None for what has none or was not asked for. Where `into` has
             buffers, these.
         """
-        primals, call, vjps = self._primals, self._call, self._rule.vjps
+        rule, out = self.rule, self.out
+        if rule.plain is not None and into is None and not sparse and self.wanted:
+            if type(g) is np.ndarray and g.dtype is out.dtype and g.shape == out.shape:
+                parts = rule.plain(self, g)
+                if parts is not None:
+                    return parts
+        primals, vjps = self.primals, rule.vjps
         parts = [None] * len(primals)
         if g is not None:
-            g = cotangent_of(call.out, g)
-            for i in self._wanted:
-                parts[i] = vjps[i](call, g)
+            g = cotangent_of(out, g)
+            for i in self.wanted:
+                parts[i] = vjps[i](self, g)
         if into is not None:
             return add_all(parts, primals, into, g, sparse, coalesce)
-        for i in self._wanted:
+        for i in self.wanted:
             if parts[i] is not None:
                 parts[i] = finished(parts[i], primals[i], g.dtype, sparse, coalesce)
         return tuple(parts)
 
     def __repr__(self):
         """Return what it is the pullback of."""
-        return f"<pullback of {self._rule.name}>"
+        return f"<pullback of {self.rule.name}>"
 
 
 def vjp(op, /, *primals, ties="even", wrt=None, **options):
@@ -278,15 +281,17 @@ def vjp(op, /, *primals, ties="even", wrt=None, **options):
     (array([1., 0., 1.]), None, array([0., 1.]))
     """
     rule = rule_of(op)
-    count = len(primals)
-    all_given = wrt is None and count > rule.starred[-1]
-    wanted = rule.starred if all_given else chosen(rule, count, wrt)
+    wanted = rule.starred
+    if wrt is not None or len(primals) <= rule.last:
+        wanted = chosen(rule, len(primals), wrt)
     for i in wanted:
         x = primals[i]
         if type(x) is not np.ndarray or x.dtype.char not in "efd":
             require_inexact(rule.arguments[i], x)
-    call = run(rule, op, primals, options, ties)
-    return call.out, Pullback(rule, call, primals, wanted)
+    out = result_of(rule, primals, options, ties)
+    pullback = Pullback(rule, primals, options, out, ties)
+    pullback.wanted = wanted
+    return out, pullback
 
 
 def tangent_of(name, x, tangent):
@@ -404,5 +409,5 @@ def jvp(op, primals, tangents, /, *, ties="even", **options):
     rule = rule_of(op)
     primals = tuple(primals)
     tangents = tangents_of(rule, primals, tangents)
-    call = run(rule, op, primals, options, ties)
+    call = run(rule, primals, options, ties)
     return call.out, pushed(rule, call, tangents)

@@ -9,7 +9,6 @@ import numpy as np
 
 from pyscatter import _core
 from pyscatter.autodiff import calls
-from pyscatter.autodiff.parts import Call
 from pyscatter.sparse import CSR
 
 
@@ -67,7 +66,7 @@ def matrix_of(stage):
     step, shape = node.step, size_of(stage)
     rule = getattr(step, "rule", None)
     if rule is not None and rule.jacobian is not None:
-        call = Call(step.call.args, step.call.out, step.call.ties)
+        call = step.call.anew()
         made = rule.jacobian(call, i, shape)
         if made is not None:
             return made

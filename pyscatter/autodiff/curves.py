@@ -10,7 +10,7 @@ import numpy as np
 
 from pyscatter.autodiff import calls, entries, segments
 from pyscatter.autodiff.buffers import finished, is_matrix, with_data
-from pyscatter.autodiff.parts import Call, unbroadcast
+from pyscatter.autodiff.parts import unbroadcast
 from pyscatter.autodiff.scatters import name_of
 
 MULTILINEAR = {"spmm", "sddmm", "spgemm"}
@@ -50,11 +50,8 @@ def multilinear(step, g, tangents):
         for j, moved in tangents.items():
             if j != i:
                 x = step.values[j]
-                args = dict(step.call.args)
-                args[step.rule.arguments[j]] = (
-                    with_data(x, moved) if is_matrix(x) else moved
-                )
-                call = Call(args, step.call.out, step.call.ties)
+                instead = with_data(x, moved) if is_matrix(x) else moved
+                call = step.call.anew(**{step.rule.arguments[j]: instead})
                 part = finished_data(vjp(call, g), step.values[i], g)
                 made[i] = made[i] + part if i in made else part
     return made
@@ -85,11 +82,8 @@ def by_imaginary_step(step, g, tangents):
             raise TypeError(f"{step.name} of complex numbers has no second derivative")
         x = x.astype(np.complex128)
         primals[i] = x + 1j * STEP * tangents[i] if i in tangents else x
-    names = set(step.rule.arguments[: len(primals)])
-    options = {k: v for k, v in step.call.args.items() if k not in names}
-    options.pop("dtype", None)
-    options = {k: v for k, v in options.items() if k not in step.rule.fixed}
-    call = calls.run(step.rule, step.op, tuple(primals), options, step.call.ties)
+    options = {k: v for k, v in step.call.options.items() if k != "dtype"}
+    call = calls.run(step.rule, tuple(primals), options, step.call.ties)
     made = {}
     for i in step.parents:
         vjp = step.rule.vjps[i]

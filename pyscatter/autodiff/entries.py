@@ -95,5 +95,5 @@ def weights_back(call, g):
 
 def weights_forward(call, tangents):
     """Count with tangents for weights."""
-    options = call.options("minlength", "axis", "where")
+    options = call.options_of("minlength", "axis", "where")
     return _core.bincount(call.get("x"), tangents[0], **options)

@@ -7,7 +7,6 @@ import numpy as np
 from pyscatter import _core
 from pyscatter.autodiff import calls, chains
 from pyscatter.autodiff.buffers import finished, is_matrix
-from pyscatter.autodiff.parts import Call
 from pyscatter.autodiff.tape import Tape
 from pyscatter.sparse import CSR, Sparse
 
@@ -74,7 +73,7 @@ def map_of_call(op, primals, wrt, options, ties):
     rule = calls.rule_of(op)
     calls.chosen(rule, len(primals), wrt)
     calls.require_inexact(rule.arguments[wrt], primals[wrt])
-    call = calls.run(rule, op, primals, options, ties)
+    call = calls.run(rule, primals, options, ties)
     x, out = numbers_of(primals[wrt]), calls.numbers_of(call.out)
     k = rule.starred.index(wrt)
 
@@ -93,7 +92,7 @@ def map_of_call(op, primals, wrt, options, ties):
     shape = (out.size, x.size)
 
     def closed():
-        fresh = Call(call.args, call.out, call.ties)
+        fresh = call.anew()
         return rule.jacobian(fresh, wrt, shape) if rule.jacobian is not None else None
 
     return Map(shape, forward, back, out.size + x.size, closed)

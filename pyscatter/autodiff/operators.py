@@ -6,7 +6,6 @@ import numpy as np
 
 from pyscatter.autodiff import calls
 from pyscatter.autodiff.buffers import finished, is_matrix
-from pyscatter.autodiff.parts import Call
 
 
 class JacobianOperator:
@@ -33,7 +32,7 @@ class JacobianOperator:
         moved = v.reshape(self._x_shape)
         tangents = [None] * len(self._rule.starred)
         tangents[self._rule.starred.index(self._wrt)] = moved
-        call = Call(self._call.args, self._call.out, self._call.ties)
+        call = self._call.anew()
         made = calls.numbers_of(calls.pushed(self._rule, call, tuple(tangents)))
         return made.reshape((self.shape[0],) + v.shape[1:])
 
@@ -43,7 +42,7 @@ class JacobianOperator:
 
     def _back(self, u):
         g = u.reshape(self._out_shape)
-        call = Call(self._call.args, self._call.out, self._call.ties)
+        call = self._call.anew()
         x = self._primals[self._wrt]
         made = finished(self._rule.vjps[self._wrt](call, g), x, g.dtype, False, False)
         if made is None:
@@ -187,5 +186,5 @@ def linear_operator(op, /, *primals, wrt=0, ties="even", **options):
     wrt = operator.index(wrt)
     calls.chosen(rule, len(primals), wrt)
     calls.require_inexact(rule.arguments[wrt], primals[wrt])
-    call = calls.run(rule, op, primals, options, ties)
+    call = calls.run(rule, primals, options, ties)
     return JacobianOperator(rule, call, primals, wrt)

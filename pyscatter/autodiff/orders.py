@@ -193,7 +193,7 @@ def _op(call):
 
 
 def _scan_options(call, *more):
-    given = call.options("ids", "offsets", "lengths", "axis", *more)
+    given = call.options_of("ids", "offsets", "lengths", "axis", *more)
     return {name: x for name, x in given.items() if x is not None or name == "axis"}
 
 

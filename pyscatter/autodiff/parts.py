@@ -147,24 +147,43 @@ def in_shape(values, shape, dtype):
 
 
 class Call:
-    """One call of an operation: its arguments by name, its result, and options.
+    """One call of an operation: its arguments, its result, and options.
 
-    What several rules of it need is made once and kept in `store`.
+    Names are bound to arguments when a rule first asks for one. What several rules of
+    it need is made once and kept in `store`.
     """
 
-    __slots__ = ("args", "out", "ties", "store")
+    __slots__ = ("rule", "primals", "options", "out", "ties", "store", "bound")
 
-    def __init__(self, args, out, ties):
-        self.args = args
+    def __init__(self, rule, primals, options, out, ties):
+        self.rule = rule
+        self.primals = primals
+        self.options = options
         self.out = out
         self.ties = ties
         self.store = {}
+        self.bound = None
+
+    @property
+    def args(self):
+        """All arguments by name."""
+        if self.bound is None:
+            args = dict(zip(self.rule.arguments, self.primals, strict=False))
+            self.bound = args | self.options | self.rule.fixed
+        return self.bound
+
+    def anew(self, **args):
+        """Return the same call with nothing kept, and these arguments instead."""
+        call = Call(self.rule, self.primals, self.options, self.out, self.ties)
+        if args:
+            call.bound = self.args | args
+        return call
 
     def get(self, name, default=None):
         """Return an argument, or what stands for it where it is absent."""
         return self.args.get(name, default)
 
-    def options(self, *names):
+    def options_of(self, *names):
         """Return those of these arguments that were given."""
         return {name: self.args[name] for name in names if name in self.args}
 

@@ -17,6 +17,7 @@ from pyscatter.autodiff import (
     entries,
     gathers,
     orders,
+    plain,
     products,
     scatters,
     segments,
@@ -40,34 +41,40 @@ class Rule(NamedTuple):
     refused: dict  # options that have no derivative, and what to do instead
     fixed: dict  # what the name stands for
     jacobian: Any  # makes the Jacobian; None: it is not known beforehand
-    called: Any  # what is called; None: the operation itself
+    called: Any  # what is called
+    plain: Any  # the pullback of plain calls in one piece (plain.py), or None
+    refuses: Any  # the names of options that have no derivative
+    last: int  # the last position that has a gradient
 
 
 # A row is its columns, one argument each.
 def row(
-    op, arguments, vjps, jvp, jacobian=None, fixed=NO_OPTIONS, called=None, **refused
-):
+    op, arguments, vjps, jvp, jacobian=None, at_once=None, fixed=NO_OPTIONS,
+    called=None, **refused,
+):  # fmt: skip
     """Return the entry of one operation."""
     names = arguments.split()
     starred = tuple(i for i, name in enumerate(names) if name.endswith("*"))
     names = tuple(name.rstrip("*") for name in names)
     refused["out"] = "leave it away, and give the pullback buffers by into="
     vjps = dict(zip(starred, vjps, strict=True))
-    columns = names, starred, vjps, jvp, refused, fixed, jacobian, called
-    return op, Rule(op.__name__, *columns)
+    columns = names, starred, vjps, jvp, refused, fixed, jacobian, called or op
+    more = at_once, frozenset(refused), starred[-1]
+    return op, Rule(op.__name__, *columns, *more)
 
 
-def gather_row(op, arguments, address):
+def gather_row(op, arguments, address, at_once):
     """Return the entry of a gather: linear, and its own tangent."""
     vjp = gathers.gather_vjp(address)
     of_gather = partial(closed.of_gather, address)
-    return row(op, arguments, (vjp,), gathers.gather_jvp(address), of_gather)
+    jvp = gathers.gather_jvp(address)
+    return row(op, arguments, (vjp,), jvp, of_gather, at_once)
 
 
-def scatter_row(op, arguments, address):
+def scatter_row(op, arguments, address, at_once):
     """Return the entry of a scatter; see scatters.py for its ops."""
     vjps, jvp, made = scatters.scatter_rules(address)
-    return row(op, arguments, vjps, jvp, partial(closed.of_scatter, *made))
+    return row(op, arguments, vjps, jvp, partial(closed.of_scatter, *made), at_once)
 
 
 def segment_row(op, name):
@@ -77,27 +84,38 @@ def segment_row(op, name):
     fixed = NO_OPTIONS if op is _core.segment_reduce else {"op": name}
     vjps = (segments.of_values,)
     rules = vjps, segments.tangent, closed.of_segments
-    return row(op, ENTRIES, *rules, fixed, **refused)
+    at_once = plain.summed if name == "add" else None
+    return row(op, ENTRIES, *rules, at_once, fixed, **refused)
 
 
 ENTRIES = "values* ids num_segments"
 
 # fmt: off
 RULES = dict((
-    gather_row(_core.gather, "a* index axis", gathers.by_axis),
-    gather_row(_core.gather_along_axis, "a* index axis", gathers.along_axis),
-    gather_row(_core.gather_nd, "a* indices", gathers.by_tuples),
-    gather_row(_core.gather_at, "a* indices", gathers.by_expression),
-    gather_row(_core.gather_where, "a* mask axis", gathers.by_packed_mask),
+    gather_row(_core.gather, "a* index axis", gathers.by_axis,
+        plain.gathered(_core.scatter)),
+    gather_row(_core.gather_along_axis, "a* index axis", gathers.along_axis,
+        plain.gathered(_core.scatter_along_axis)),
+    gather_row(_core.gather_nd, "a* indices", gathers.by_tuples,
+        plain.gathered(_core.scatter_nd)),
+    gather_row(_core.gather_at, "a* indices", gathers.by_expression,
+        plain.gathered(_core.scatter_at)),
+    gather_row(_core.gather_where, "a* mask axis", gathers.by_packed_mask,
+        plain.gathered_where),
 
-    scatter_row(_core.scatter, "a* index values* axis", gathers.by_axis),
-    scatter_row(_core.scatter_along_axis, "a* index values* axis", gathers.along_axis),
-    scatter_row(_core.scatter_nd, "a* indices values*", gathers.by_tuples),
-    scatter_row(_core.scatter_at, "a* indices values*", gathers.by_expression),
-    scatter_row(_core.scatter_where, "a* mask values*", gathers.by_mask),
+    scatter_row(_core.scatter, "a* index values* axis", gathers.by_axis,
+        plain.scattered(_core.gather)),
+    scatter_row(_core.scatter_along_axis, "a* index values* axis", gathers.along_axis,
+        plain.scattered(_core.gather_along_axis)),
+    scatter_row(_core.scatter_nd, "a* indices values*", gathers.by_tuples,
+        plain.scattered(_core.gather_nd)),
+    scatter_row(_core.scatter_at, "a* indices values*", gathers.by_expression,
+        plain.scattered(_core.gather_at)),
+    scatter_row(_core.scatter_where, "a* mask values*", gathers.by_mask,
+        plain.scattered_where),
 
     row(_core.where, "condition x* y*", (wheres.of_x, wheres.of_y),
-        wheres.where_tangent, closed.of_where),
+        wheres.where_tangent, closed.of_where, plain.chosen),
     row(apply_where, "cond args* f1 f2", (wheres.of_args,), wheres.apply_tangent),
 
     segment_row(_core.segment_reduce, "add"),
@@ -107,20 +125,24 @@ RULES = dict((
     segment_row(_core.segment_max, "max"),
     segment_row(_core.segment_prod, "mul"),
     row(_core.segment_softmax, ENTRIES, (entries.softmax_back,),
-        entries.softmax_forward, partial(closed.of_softmax, False)),
+        entries.softmax_forward, partial(closed.of_softmax, False), plain.softmax),
     row(_core.segment_log_softmax, ENTRIES, (entries.log_softmax_back,),
         entries.log_softmax_forward, partial(closed.of_softmax, True)),
-    row(_core.segment_scan, ENTRIES, (orders.scan_back,), orders.scan_forward),
-    row(_core.segment_cumsum, ENTRIES, (orders.scan_back,), orders.scan_forward),
+    row(_core.segment_scan, ENTRIES, (orders.scan_back,), orders.scan_forward,
+        at_once=plain.running),
+    row(_core.segment_cumsum, ENTRIES, (orders.scan_back,), orders.scan_forward,
+        at_once=plain.running),
     row(_core.segment_expand, "g* ids", (entries.expand_back,), entries.expand_forward,
-        closed.of_expand),
+        closed.of_expand, plain.expanded),
     row(_core.bincount, "x weights* minlength", (entries.weights_back,),
-        entries.weights_forward, closed.of_bincount),
+        entries.weights_forward, closed.of_bincount, plain.counted),
 
     row(_core.spmm, "A* X*", (products.of_first, products.of_second),
-        products.spmm_forward, closed.of_spmm, beta="add the old array to the product"),
+        products.spmm_forward, closed.of_spmm, plain.multiplied,
+        beta="add the old array to the product"),
     row(_core.sddmm, "A* X* Y*", (products.sampled_values, products.sampled_left,
-        products.sampled_right), products.sampled_forward, closed.of_sddmm),
+        products.sampled_right), products.sampled_forward, closed.of_sddmm,
+        plain.sampled),
     row(spgemm, "A* B*", (structures.of_left_factor, structures.of_right_factor),
         structures.spgemm_forward, closed.of_spgemm, plan="leave it away"),
     row(coo_to_csr, "data* coordinates shape", (structures.of_contributions,),

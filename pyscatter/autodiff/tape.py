@@ -40,7 +40,7 @@ class KnownStep:
             if i not in self.rule.starred:
                 raise TypeError(f"{self.rule.arguments[i]!r} cannot be a node")
             calls.require_inexact(self.rule.arguments[i], values[i])
-        self.call = calls.run(self.rule, op, values, options, ties)
+        self.call = calls.run(self.rule, values, options, ties)
 
     @property
     def out(self):

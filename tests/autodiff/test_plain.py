@@ -1,0 +1,115 @@
+"""Pullbacks of plain calls in one piece are those of the general rules."""
+
+import numpy as np
+import pytest
+
+import pyscatter as ps
+from pyscatter.autodiff.rules import RULES
+from tests.cases import rng_for
+
+RNG = rng_for("plain")
+A, X = RNG.standard_normal((4, 3)), RNG.standard_normal((6, 3))
+IDS = np.array([0, 2, 2, 0, 1, -1])
+SOME = X > 0
+PAIRS = np.array([[0, 1], [3, 2], [0, 1]])
+MATRIX = ps.CSR.from_dense(RNG.standard_normal((5, 4)) * (RNG.random((5, 4)) > 0.4))
+
+CALLS = [
+    (ps.gather, (A, IDS), {}),
+    (ps.gather, (A, [[0, 1]], 1), {}),
+    (ps.gather, (A.tolist(), IDS), {}),
+    (ps.gather, (A, ps.Plan([0, 7, 1], 4, mode="drop")), {}),
+    (ps.gather_along_axis, (A, [[0, 1, 1]], 0), {}),
+    (ps.gather_nd, (A, PAIRS), {}),
+    (ps.gather_at, (A, (slice(None), [0, 0])), {}),
+    (ps.gather_where, (A, A > 0), {}),
+    (ps.gather_where, (A, [True, False, True], 1), {}),
+    (ps.where, (SOME, X, 2 * X), {}),
+    (ps.where, (SOME, X, 1.0), {}),
+    (ps.where, (SOME, 2.0, X[0]), {}),
+    (ps.where, (SOME[:, :1], X, X), {}),
+    (ps.where, (SOME.T, X.T, 1.0), {}),
+    (ps.scatter_where, (X, SOME, X), {"op": "add"}),
+    (ps.scatter_where, (X, SOME, 2.0), {"op": "add"}),
+    (ps.scatter_where, (X, SOME[:, 0], X), {"op": "add"}),
+    (ps.segment_sum, (X, abs(IDS), 4), {}),
+    (ps.segment_sum, (X, abs(IDS)), {}),
+    (ps.segment_sum, (X,), {"offsets": [0, 2, 2, 6]}),
+    (ps.segment_sum, (X,), {"ids": abs(IDS)}),
+    (ps.segment_reduce, (X, ps.Plan(abs(IDS), 4)), {"op": "add"}),
+    (ps.segment_sum, (X.tolist(), abs(IDS)), {}),
+    (ps.segment_softmax, (X, abs(IDS), 4), {}),
+    (ps.segment_softmax, (X, ps.Plan(abs(IDS), 4)), {}),
+    (ps.segment_cumsum, (X, abs(IDS)), {}),
+    (ps.segment_scan, (X, abs(IDS)), {}),
+    (ps.segment_expand, (A, [0, 1, 1]), {}),
+    (ps.bincount, (abs(IDS), X[:, 0]), {}),
+    (ps.bincount, (abs(IDS), X[:, 0], 9), {}),
+    (ps.spmm, (MATRIX, A), {}),
+    (ps.spmm, (MATRIX, A[:, 0]), {}),
+    (ps.spmm, (MATRIX.to_csc(), A), {}),
+    (ps.spmm, (A.T, MATRIX.T), {}),
+    (ps.sddmm, (MATRIX, X[:5], A), {}),
+]
+for op in ("set", "add", "sub", "mul", "div", "min", "max", "mean", "first", "fmax"):
+    CALLS += [
+        (ps.scatter, (A, IDS, X), {"op": op}),
+        (ps.scatter, (A, IDS, 2.0), {"op": op}),
+        (ps.scatter, (A, [1, 1], A[:, :2], 1), {"op": op}),
+        (ps.scatter_along_axis, (A, [[0, 1, 1]], X[:1], 0), {"op": op}),
+        (ps.scatter_nd, (A, PAIRS, X[0]), {"op": op}),
+        (ps.scatter_at, (A, IDS, X), {"op": op}),
+        (ps.scatter, (np.round(A), IDS, np.round(X)), {"op": op}),
+    ]
+
+
+def in_dtype(x, dtype):
+    """Return an argument with its floats in another dtype."""
+    if isinstance(x, np.ndarray) and x.dtype.kind == "f":
+        return x.astype(dtype) * (1 + 1j if np.dtype(dtype).kind == "c" else 1)
+    return x._with_data(in_dtype(x.data, dtype)) if hasattr(x, "format") else x
+
+
+def numbers(x):
+    return np.asarray(x.data if hasattr(x, "format") else x)
+
+
+def compare(op, primals, options, wrt=None):
+    """Hold a pullback to the general rule."""
+    out, pullback = ps.vjp(op, *primals, wrt=wrt, **options)
+    shape, dtype = numbers(out).shape, numbers(out).dtype
+    g = in_dtype(rng_for("cotangent").standard_normal(shape), dtype)
+    got = pullback(g)
+    _, general = ps.vjp(op, *primals, wrt=wrt, **options)
+    general.rule = general.rule._replace(plain=None)
+    eps = np.finfo(dtype).eps
+    for mine, expected in zip(got, general(g), strict=True):
+        assert (mine is None) == (expected is None)
+        if expected is not None:
+            assert type(mine) is type(expected)
+            mine, expected = numbers(mine), numbers(expected)
+            assert mine.dtype == expected.dtype and mine.shape == expected.shape
+            assert np.allclose(
+                mine, expected, rtol=16 * eps, atol=16 * eps, equal_nan=True
+            )
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "c16"])
+@pytest.mark.parametrize(("op", "primals", "options"), CALLS)
+def test_plain_calls(op, primals, options, dtype):
+    if dtype == "c16" and options.get("op", "set")[-3:] in ("min", "max"):
+        return
+    if dtype == "c16" and op is ps.segment_softmax:
+        return
+    primals = tuple(in_dtype(x, dtype) for x in primals)
+    compare(op, primals, options)
+    starred = [i for i in RULES[op].starred if i < len(primals)]
+    for i in starred if len(starred) > 1 and dtype == "f8" else []:
+        compare(op, primals, options, wrt=i)
+
+
+def test_plain_calls_of_nothing_wanted():
+    for op, primals, options in CALLS:
+        out, pullback = ps.vjp(op, *primals, wrt=(), **options)
+        g = np.ones_like(numbers(out))
+        assert pullback(g) == (None,) * len(primals)
