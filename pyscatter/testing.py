@@ -4,6 +4,7 @@ import numpy as np
 
 from pyscatter.autodiff import calls
 from pyscatter.autodiff.buffers import dtype_of, finished, is_matrix, with_data
+from pyscatter.autodiff.curves import UNKNOWN
 from pyscatter.autodiff.rules import RULES
 from pyscatter.autodiff.tape import KnownStep
 
@@ -57,8 +58,8 @@ def check_grads(op, /, *primals, vjp=None, jvp=None, **options):
     operation is at most quadratic, which is exact, and of 1e-6 elsewhere. Elements
     whose one-sided slopes differ sit on a kink, where a subgradient is a choice, and
     are left out of the differences, as are those that are not finite. Gradients must
-    have the shape of their argument. Second derivatives of operations, where the
-    library knows them, are compared with differences of gradients, of real numbers.
+    have the shape of their argument. Second derivatives of operations are compared with
+    differences of gradients, of real numbers; those of `change_stats` are not known.
 
     See Also
     --------
@@ -278,6 +279,13 @@ def _zero_like(direction):
     return np.zeros_like(direction)
 
 
+def _joined(x):
+    """Return an argument's numbers as one array; those of a tuple side by side."""
+    if isinstance(x, tuple):
+        return np.concatenate([np.ravel(part) for part in x])
+    return _numbers(x if hasattr(x, "format") or not hasattr(x, "dense") else x.dense())
+
+
 def _gradients(made, g, tangents, by):
     """Return the gradients of moved arguments, as arrays by position."""
     pairs = zip(made.primals, tangents, strict=True)
@@ -285,7 +293,7 @@ def _gradients(made, g, tangents, by):
     step = KnownStep(made.op, moved, dict.fromkeys(made.wanted), made.asked())
     parts = step.pull(g)
     return step, {
-        i: _numbers(finished(part, moved[i], g.dtype, False, False))
+        i: _joined(finished(part, moved[i], g.dtype, False, False))
         for i, part in parts.items()
         if part is not None and tangents[i] is not None
     }
@@ -293,26 +301,24 @@ def _gradients(made, g, tangents, by):
 
 def _check_second(made, g, tangents):
     """Compare the change of gradients with differences of them."""
-    if made.rule.name == "apply_where":
-        return
-    numbers = [_numbers(made.out), *(_numbers(made.primals[i]) for i in made.wanted)]
-    if any(x.dtype.kind == "c" for x in numbers):
+    numbers = [_numbers(made.out), *(_joined(made.primals[i]) for i in made.wanted)]
+    if made.rule.name in UNKNOWN or any(x.dtype.kind == "c" for x in numbers):
         return
     g = _numbers(g).astype(np.float64)
-    wide = {i: d.astype(np.float64) for i, d in enumerate(tangents) if d is not None}
+    wide = {
+        i: _moved(_zero_like(d), d, 1.0)
+        for i, d in enumerate(tangents)
+        if d is not None
+    }
     step, here = _gradients(made, g, tangents, 0.0)
     with np.errstate(all="ignore"):
-        try:
-            bent = step.bend(g, wide, step.push(wide))
-        except TypeError:  # nobody knows it
-            return
+        bent = step.bend(g, wide, step.push(wide))
         ends = [_gradients(made, g, tangents, s * SECOND_STEP)[1] for s in (1, -1)]
         for i, middle in here.items():
             slope = (ends[0][i] - ends[1][i]) / (2 * SECOND_STEP)
             curve = np.abs(ends[0][i] - 2 * middle + ends[1][i]) / SECOND_STEP
             scale = 1 + np.abs(slope)
-            got = bent.get(i, np.zeros(middle.shape))
-            got = got if isinstance(got, np.ndarray) else got.dense()
+            got = _joined(bent.get(i, np.zeros(middle.shape)))
             bad = np.isfinite(slope) & (curve <= 1e-2 * scale) & (scale < JUMP)
             bad &= ~(np.abs(got - slope) <= 1e-5 * scale)
             if bad.any():

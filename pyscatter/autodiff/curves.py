@@ -11,13 +11,12 @@ import numpy as np
 from pyscatter.autodiff import calls, entries, segments
 from pyscatter.autodiff.buffers import finished, is_matrix, with_data
 from pyscatter.autodiff.parts import unbroadcast
+from pyscatter.autodiff.products import EXTREMES, Extreme
 from pyscatter.autodiff.scatters import name_of
+from pyscatter.autodiff.wheres import Packed
 
 MULTILINEAR = {"spmm", "sddmm", "spgemm"}
-UNKNOWN = {
-    "apply_where": "that of f1 is not known",
-    "change_stats": "no field has one here",
-}
+UNKNOWN = {"change_stats": "no field has one here"}
 STEP = 1e-100
 OWN_STEP = 1e-5
 
@@ -26,6 +25,8 @@ def bend(step, g, tangents, tangent):
     """Return the change of each node's gradient, for the moves of all arguments."""
     if step.name in MULTILINEAR:
         return multilinear(step, g, tangents)
+    if step.name == "apply_where":
+        return {1: step.call.once(Packed).bend(g, tangents[1])}
     if step.name in UNKNOWN:
         raise TypeError(f"{step.name} has no second derivative: {UNKNOWN[step.name]}")
     op = name_of(step.call.get("op", "set"))
@@ -45,16 +46,22 @@ def multilinear(step, g, tangents):
     kind = step.call.get("op", "add")
     if step.call.get("semiring") or name_of(kind) not in ("add", "mean"):
         return _of_extremes(step, g, tangents)
+    if step.name == "sddmm" and step.call.get("values", "pattern") != "scale":
+        tangents = {j: t for j, t in tangents.items() if j}  # A's values are not used
     for i in step.parents:
-        vjp = step.rule.vjps[i]
         for j, moved in tangents.items():
-            if j != i:
-                x = step.values[j]
-                instead = with_data(x, moved) if is_matrix(x) else moved
-                call = step.call.anew(**{step.rule.arguments[j]: instead})
-                part = finished_data(vjp(call, g), step.values[i], g)
-                made[i] = made[i] + part if i in made else part
+            part = _instead(step, g, i, j, moved) if j != i else None
+            if part is not None:
+                made[i] = made.get(i, 0) + part
     return made
+
+
+def _instead(step, g, i, j, moved):
+    """Return the gradient of argument i with a tangent in the place of argument j."""
+    x = step.values[j]
+    moved = with_data(x, moved) if is_matrix(x) else moved
+    call = step.call.anew(**{step.rule.arguments[j]: moved})
+    return finished_data(step.rule.vjps[i](call, g), step.values[i], g)
 
 
 def finished_data(part, x, g):
@@ -65,12 +72,14 @@ def finished_data(part, x, g):
 
 def _of_extremes(step, g, tangents):
     """Winners stay: their products are still linear in each factor."""
-    from pyscatter.autodiff.products import EXTREMES
-
     semiring = step.call.get("semiring") or name_of(step.call.get("op"))
     if EXTREMES[semiring][1]:
         return {}
-    raise TypeError("the least and greatest of products have no second derivative here")
+    extreme = step.call.once(Extreme)
+    of_A, of_X = (0, 1) if extreme.product.left else (1, 0)
+    pair = extreme.bend(g, tangents.get(of_A), tangents.get(of_X))
+    made = dict(zip((of_A, of_X), pair, strict=True))
+    return {i: made[i] for i in step.parents}
 
 
 def by_imaginary_step(step, g, tangents):

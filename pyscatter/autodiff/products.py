@@ -216,7 +216,7 @@ class Extreme:
         size = self._flat(self.out).shape[0]
         for start in range(0, X.shape[1], width):
             block = slice(start, start + width)
-            x = _core.gather(np.ascontiguousarray(X[:, block]), self.columns)
+            x = self._at_columns(X, block)
             z = v + x if plus else v * x
             best = _core.segment_reduce(z, self.rows, size, op=reduce)
             wins = (z == _core.gather(best, self.rows)) | (z != z)
@@ -226,6 +226,10 @@ class Extreme:
             _core.scatter(count, self.rows, wins.astype(float), op="add", out=count)
             yield block, x, wins, 1 / np.maximum(count, 1)
 
+    def _at_columns(self, X, block):
+        """Return the rows of a flat operand that the entries meet."""
+        return _core.gather(np.ascontiguousarray(X[:, block]), self.columns)
+
     def _first_of(self, wins, size):
         places = np.where(wins, np.arange(self.rows.size)[:, None], self.rows.size)
         least = _core.segment_reduce(places, self.rows, size, op="min")
@@ -233,14 +237,30 @@ class Extreme:
 
     def back(self, g):
         """Return the gradients of the values and of the dense operand."""
-        product, plus = self.product, EXTREMES[self.product.kind][1]
+        if EXTREMES[self.product.kind][1]:
+            return self._pulled(g, 1, None)
+        return self._pulled(g, self.values[:, None], self._flat(self.product.X))
+
+    def bend(self, g, dv, dX):
+        """Return how these change where factors are moved: winners stay."""
+        dv = np.zeros(self.values.size) if dv is None else dv
+        dX = np.zeros(self.product.X.shape) if dX is None else dX
+        return self._pulled(g, dv[:, None], self._flat(dX))
+
+    def _pulled(self, g, values, X):
+        """Give entries the cotangent times X, rows of X that times the values.
+
+        X is None for ones.
+        """
+        product = self.product
         g = self._flat(g if product.alpha is None else g * product.alpha)
         of_v = np.zeros(self.values.size, g.dtype)
         of_x = np.zeros(self._flat(product.X).shape, g.dtype)
-        for block, x, wins, share in self._blocks():
+        for block, _, wins, share in self._blocks():
             moves = _core.gather(g[:, block] * share, self.rows)
-            of_v += (moves * np.where(wins, 1 if plus else x, 0)).sum(axis=1)
-            moves = np.where(wins, moves if plus else moves * self.values[:, None], 0)
+            x = 1 if X is None else self._at_columns(X, block)
+            of_v += (moves * np.where(wins, x, 0)).sum(axis=1)
+            moves = np.where(wins, moves * values, 0)
             sums = np.zeros(of_x[:, block].shape, moves.dtype)
             _core.scatter(sums, self.columns, moves, op="add", out=sums)
             of_x[:, block] = sums

@@ -37,43 +37,99 @@ def where_tangent(call, tangents):
 class Packed:
     """The selected arguments of `apply_where`, and the derivative of its function."""
 
-    __slots__ = ("mask", "args", "slopes")
+    __slots__ = ("mask", "args", "is_tuple", "derivative", "slopes")
 
     def __init__(self, call):
-        derivative = call.get("derivative")
-        if derivative is None:
+        self.derivative = call.get("derivative")
+        if self.derivative is None:
             raise TypeError(
                 "apply_where has no derivative without derivative=, that of f1"
             )
         args = call.get("args")
-        self.args = [np.asarray(x) for x in (args if type(args) is tuple else (args,))]
-        shape = call.out.shape
+        self.is_tuple = type(args) is tuple
+        self.args = [np.asarray(x) for x in (args if self.is_tuple else (args,))]
         condition = np.asarray(call.get("cond")).astype(np.bool_)
-        self.mask = np.broadcast_to(condition, shape)
-        slopes = derivative(*(self.pack(x) for x in self.args))
-        self.slopes = slopes if type(slopes) is tuple else (slopes,)
-        if len(self.slopes) != len(self.args):
-            raise ValueError(
-                f"derivative returned {len(self.slopes)} arrays for {len(self.args)} "
-                "arguments"
-            )
+        self.mask = np.broadcast_to(condition, call.out.shape)
+        self.slopes = self.slopes_at([self.pack(x) for x in self.args])
 
     def pack(self, x):
         """Return the selected elements."""
         return _core.gather_where(np.broadcast_to(x, self.mask.shape), self.mask)
 
+    def slopes_at(self, packed):
+        """Return the derivative by each argument, at packed ones."""
+        slopes = self.derivative(*packed)
+        slopes = slopes if type(slopes) is tuple else (slopes,)
+        if len(slopes) != len(self.args):
+            raise ValueError(
+                f"derivative returned {len(slopes)} arrays for {len(self.args)} "
+                "arguments"
+            )
+        return slopes
+
+    def back(self, slopes, g):
+        """Give each argument its slope times the cotangent, where selected."""
+        chosen, made = self.pack(g), []
+        for x, slope in zip(self.args, slopes, strict=True):
+            moves = np.conj(slope) * chosen
+            whole = np.zeros(g.shape, moves.dtype)
+            _core.scatter_where(whole, self.mask, moves, packed=True, out=whole)
+            made.append(unbroadcast(whole, x.shape))
+        return tuple(made) if self.is_tuple else made[0]
+
+    def bend(self, g, tangents):
+        """Return how the gradients change when arguments move by tangents."""
+        given = tangents if type(tangents) is tuple else (tangents,)
+        xs = [self.pack(x) for x in self.args]
+        moves = [
+            np.zeros(x.shape) if t is None else self.pack(t)
+            for x, t in zip(xs, given, strict=True)
+        ]
+        return self.back(self._changes(xs, moves), g)
+
+    def _changes(self, xs, moves):
+        """Return how slopes change along moves: central differences.
+
+        The step is 1e-5, or a small part of the arguments where that is steadier: near
+        the end of what the function is defined on.
+        """
+        length = sum(abs(t) for t in moves)
+        parts = [
+            np.where(t == 0, np.inf, abs(x) / np.where(t == 0, 1, abs(t)))
+            for x, t in zip(xs, moves, strict=True)
+        ]
+        steps = (
+            STEP / np.where(length == 0, 1, length),
+            RELATIVE * np.min(parts, axis=0),
+        )
+        with np.errstate(all="ignore"):
+            one, other = (self._steady(xs, moves, step) for step in steps)
+            return tuple(
+                np.where(length == 0, 0, np.where(a[1] <= b[1], a[0], b[0]))
+                for a, b in zip(one, other, strict=True)
+            )
+
+    def _steady(self, xs, moves, step):
+        """Return differences of slopes, each with how far half a step is from it."""
+        step = np.where((step > 0) & (step < np.inf), step, np.nan)
+        made = []
+        for h in (step, step / 2):
+            ends = [
+                self.slopes_at([x + s * h * t for x, t in zip(xs, moves, strict=True)])
+                for s in (1, -1)
+            ]
+            made.append([(a - b) / (2 * h) for a, b in zip(*ends, strict=True)])
+        pairs = zip(*made, strict=True)
+        return [(a, np.where(a == a, np.abs(a - b), np.inf)) for a, b in pairs]
+
+
+STEP, RELATIVE = 1e-5, 1e-4  # of differences of slopes
+
 
 def of_args(call, g):
     """Give each argument the derivative of f1 times the cotangent, where selected."""
     packed = call.once(Packed)
-    chosen = packed.pack(g)
-    made = []
-    for x, slope in zip(packed.args, packed.slopes, strict=True):
-        moves = np.conj(slope) * chosen
-        whole = np.zeros(g.shape, moves.dtype)
-        _core.scatter_where(whole, packed.mask, moves, packed=True, out=whole)
-        made.append(unbroadcast(whole, x.shape))
-    return tuple(made) if type(call.get("args")) is tuple else made[0]
+    return packed.back(packed.slopes, g)
 
 
 def apply_tangent(call, tangents):

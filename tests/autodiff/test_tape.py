@@ -176,8 +176,8 @@ def test_nodes_of_other_tapes_are_refused():
 def test_second_derivatives_that_nobody_knows():
     tape = ps.Tape()
     x = tape.variable(A)
-    root = {"fill_value": 0.0, "derivative": lambda v: 0.5 / np.sqrt(v)}
-    node = energy(tape, tape.apply(ps.apply_where, A > 0, x, np.sqrt, **root))
+    how = {"field": "rms"}
+    node = tape.apply(ps.change_stats, A + 1, x, **how)
     with pytest.raises(TypeError, match="no second derivative"):
         tape.hvp(node, A)
 
@@ -215,3 +215,41 @@ def test_a_tangent_of_another_shape():
     node = tape.apply(np.sum, x, jvp=lambda tangents, out, x: np.ones(7))
     with pytest.raises(ValueError, match=r"jvp of sum returned shape \(7,\)"):
         tape.forward(node, np.ones(2))
+
+
+@pytest.mark.parametrize("ties", ["even", "first"])
+@pytest.mark.parametrize("kind", [{"op": "min"}, {"semiring": "max_times", "alpha": 2}])
+def test_least_and_greatest_products(kind, ties):
+    options = {"fill_value": 0, "ties": ties, **kind}
+    check_second_order(
+        lambda tape, m, x: tape.apply(ps.spmm, m, x, **options), MATRIX, A
+    )
+    check_second_order(
+        lambda tape, x, m: tape.apply(ps.spmm, x, m, **options),
+        X[:, :2].T[:, :5],
+        MATRIX,
+    )
+    sums = {"semiring": "min_plus", "fill_value": 0}
+    check_second_order(lambda tape, m, x: tape.apply(ps.spmm, m, x, **sums), MATRIX, A)
+
+
+ROOT = {"fill_value": 0.0, "derivative": lambda v: 0.5 / np.sqrt(v)}
+
+
+def test_functions_of_what_is_selected():
+    check_second_order(
+        lambda tape, x: tape.apply(ps.apply_where, A > 0, x, np.sqrt, **ROOT), A
+    )
+    sines = {"fill_value": 1.0, "derivative": np.cos}
+    check_second_order(
+        lambda tape, x: tape.apply(ps.apply_where, A > 0, x, np.sin, **sines), A[0]
+    )
+
+
+@pytest.mark.parametrize("x", [1e-8, 1e-4, 1.0, 1e6])
+def test_a_second_derivative_near_the_end_of_a_domain(x):
+    tape = ps.Tape()
+    v = tape.variable(np.array([x, -x]))
+    node = tape.apply(ps.apply_where, [True, False], v, np.sqrt, **ROOT)
+    (got,) = tape.hvp(tape.apply(ps.gather, node, [0]), np.array([2.0, 3.0]))
+    assert got[0] == pytest.approx(-0.5 * x**-1.5, rel=1e-5) and got[1] == 0
