@@ -7,7 +7,7 @@ import pyscatter as ps
 from pyscatter import autodiff
 from pyscatter.autodiff.rules import NONE, RULES
 from pyscatter.testing import check_grads
-from tests.cases import DTYPES, rng_for
+from tests.cases import rng_for
 
 RNG = rng_for("rules")
 A, X = RNG.standard_normal((4, 3)), RNG.standard_normal((6, 3))
@@ -268,44 +268,6 @@ def test_patterns_without_values():
 def test_assembly():
     check_grads(ps.coo_to_csr, X[0], ([0, 1, 0], [1, 0, 1]), (2, 2))
     check_grads(ps.coo_to_csr, X[:2, :1], ([[0], [1]], [1, 0]), (2, 2))
-
-
-# --- what was built -------------------------------------------------------------------
-
-FLOATS = {name: DTYPES[name] for name in ("f16", "bf16", "f32", "f64", "c64", "c128")
-          if name in DTYPES}  # fmt: skip
-SWEPT = {
-    "scatter": lambda op, v: (ps.scatter, (v[:4], IDS % 4, v), {"op": op}),
-    "where": lambda op, v: (ps.scatter_where, (v, IDS > 0, v[::-1]), {"op": op}),
-    "segment": lambda op, v: (ps.segment_reduce, (v, IDS, 4), {"op": op}),
-    "scan": lambda op, v: (ps.segment_scan, (v, IDS), {"op": op}),
-    "plan": lambda op, v: (ps.scatter, (v, ps.Plan(IDS, 6), v), {"op": op}),
-}
-
-
-def swept_rows():
-    """Return what kernels say of ops and dtypes that have derivatives."""
-    rows = {row[:3] for row in ps._core.kernels()}
-    bits = {"and", "or", "xor", "select", "compress"}
-    return sorted(
-        row
-        for row in rows
-        if row[0] in SWEPT and row[1] not in bits and row[2] in FLOATS
-        if not (row[1][-3:] in ("min", "max") and row[2][0] == "c")
-    )
-
-
-@pytest.mark.parametrize(("family", "op", "dtype"), swept_rows())
-def test_kernels(family, op, dtype):
-    dtype = FLOATS[dtype]
-    values = np.array([1.5, -0.5, 2.0, 0.75, -1.25, 3.0])
-    values = values.astype(dtype) if dtype.kind != "c" else values.astype(dtype) - 1j
-    function, arguments, options = SWEPT[family](op, values.astype(dtype))
-    check_grads(function, *arguments, **options)
-
-
-def test_kernels_are_swept():
-    assert len(swept_rows()) > 60
 
 
 def test_every_operation_has_a_rule_or_a_reason():
