@@ -78,6 +78,58 @@ ps_operand_run(const ps_operand *operand, int64_t first, int64_t *n, int64_t *st
     return operand->data + ps_walk_offset(&run, operand->strides);
 }
 
+/* Whole rows whose items lie apart while the rows lie side by side, as in Fortran
+ * order, from the start of one on: items that are moved as they are go to the buffer,
+ * n at most. Returns how many; the walk is at the last of these rows. ns an element to
+ * select half of 12,500 rows of 8 float64 by a mask that lies alike, turned / row by row
+ * (Zen 3): 1.5 / 5.4. */
+static int64_t
+turned_rows(const ps_operand *operand, ps_walk *run, int64_t *offset, char *to,
+            int64_t n)
+{
+    enum {
+        COLUMNS = 64, /* columns that are turned at a time */
+        LEAST_ROWS = 8
+    };
+    const int axis = operand->ndim - 2;
+    const int64_t size = operand->itemsize;
+    if (axis < 0 || !operand->is_ready || operand->strides[axis] != size ||
+        run->at[axis + 1] != 0) {
+        return 0;
+    }
+    const int64_t length = operand->shape[axis + 1],
+                  stride = operand->strides[axis + 1];
+    const int64_t rows = ps_min(n / length, operand->shape[axis] - run->at[axis]);
+    if (rows < LEAST_ROWS) {
+        return 0;
+    }
+    int64_t columns[COLUMNS];
+    for (int64_t first = 0; first < length; first += COLUMNS) {
+        const int64_t count = ps_min(COLUMNS, length - first);
+        for (int64_t i = 0; i < count; i++) {
+            columns[i] = (first + i) * stride;
+        }
+        ps_kernels()->turn[ps_size_of(size)](to + first * size, length * size, columns,
+                                             count, operand->data + *offset, rows);
+    }
+    run->at[axis] += rows - 1;
+    *offset += (rows - 1) * size;
+    return rows * length;
+}
+
+/* Elements of a run as `type`, or as many of what comes behind it as are the same: n at
+ * most. Returns how many. */
+static int64_t
+one_run(const ps_operand *operand, ps_walk *run, int64_t offset, char *to, int64_t n)
+{
+    const int64_t count = ps_min(ps_walk_left(run), n);
+    ps_convert(operand->type, to, operand->dtype, operand->itemsize, operand->swapped,
+               operand->data + offset, ps_inner_stride(operand->ndim, operand->strides),
+               count);
+    return count + ps_walk_repeat(run, operand->strides, to, size_of_type(operand),
+                                  count, n - count);
+}
+
 /* item[i] = element first + i as `type`, n of them. A run that a kernel can read as it
  * lies; else it is packed, an item that stands for all of them once. buffer has room
  * for n items of `type`. */
@@ -102,16 +154,10 @@ ps_operand_block(const ps_operand *operand, int64_t first, int64_t n, char *buff
     if (operand->is_ready && is_whole && stride == operand->itemsize) {
         return operand->data + offset;
     }
-    const int64_t size = size_of_type(operand);
-    char *to = buffer;
     for (int64_t done = 0;;) {
-        const int64_t count = ps_min(ps_walk_left(&run), n - done);
-        ps_convert(operand->type, to, operand->dtype, operand->itemsize,
-                   operand->swapped, operand->data + offset, stride, count);
-        const int64_t added = ps_walk_repeat(&run, operand->strides, to, size, count,
-                                             n - done - count);
-        to += (count + added) * size;
-        done += count + added;
+        char *const to = buffer + done * size_of_type(operand);
+        const int64_t turned = turned_rows(operand, &run, &offset, to, n - done);
+        done += turned > 0 ? turned : one_run(operand, &run, offset, to, n - done);
         if (done >= n) {
             return buffer;
         }

@@ -68,6 +68,41 @@ def test_every_order_of_axes(dtype):
             assert_same(out.copy(), expected, f"{order} {other}")
 
 
+@pytest.mark.parametrize("isa", CORE.levels())
+@pytest.mark.parametrize("dtype", SIZED)
+def test_selections(dtype, isa):
+    """What reads a mask or an array block by block turns rows in squares."""
+    CORE.force_level(isa)
+    rng, own = rng_for("selections", dtype), ALL_DTYPES[dtype]
+    for shape in (
+        (7, 9),
+        (8, 8),
+        (700, 7),
+        (129, 65),
+        (9, 200),
+        (3, 50, 11),
+        (2, 5000),
+    ):
+        a = random_values(rng, own, shape)
+        a[rng.random(shape) < 0.5] = 0
+        mask = rng.random(shape) < 0.5
+        for layout in (
+            np.asfortranarray,
+            lambda x: np.asfortranarray(x)[::-1],
+            lambda x: np.asfortranarray(np.repeat(x, 2, axis=0))[::2],
+            lambda x: np.swapaxes(np.ascontiguousarray(np.swapaxes(x, -1, -2)), -1, -2),
+        ):
+            b, m = layout(a), layout(mask)
+            note = f"{shape} {b.strides}"
+            assert_same(ps.gather_where(b, m), b[m], note)
+            assert_same(ps.flatnonzero(m), np.flatnonzero(m), note)
+            assert_same(ps.flatnonzero(b), np.flatnonzero(b), note)
+            for found, expected in zip(ps.nonzero(b), np.nonzero(b), strict=True):
+                assert_same(found, expected, note)
+            other = np.ascontiguousarray(b[::-1])
+            assert_same(ps.scatter_where(other, m, b), np.where(m, b, other), note)
+
+
 @given(st.data())
 def test_drawn_layouts(data):
     shape = data.draw(st.lists(st.integers(1, 40), min_size=2, max_size=3))
