@@ -13,6 +13,7 @@
 
 #include "base/sizes.h"
 #include "ops/plan.h"
+#include "ops/run.h"
 #include "ops/sample.h"
 
 enum {
@@ -70,6 +71,12 @@ enum {
      * a row of one line in registers: ns a row of 16 float32, kept / stored, in runs of
      * about 7: 4.4 / 4.2, of 20: 3.8 / 4.5, of one: 2.6 / 4.4 (Zen 3). */
     RUNS_OF_ROWS = 7,
+    /* The same of 4 for wider rows, which are kept group by group; and entries that the
+     * rows of a plan in order have on the average where it takes groups: time of
+     * straight over time of groups, in runs of 1 / 2 / 4 / 7 rows of 64 float32 0.86 /
+     * 1.03 / 1.00 / 1.14, of 128 float32 0.86 / 0.93 / 0.94 / 1.26 (Zen 3). */
+    RUNS_OF_WIDE_ROWS = 3,
+    RUN_OF_A_PLAN = 5,
     /* Of 7 entries of a sample, how many at least name the element before them where it
      * pays to keep the running value, since the end of a run is mispredicted: ns an
      * entry of 1e6 float64, kept / stored, in runs of 5: 2.7 / 1.5, of 10: 1.9 / 1.6,
@@ -291,18 +298,28 @@ choose_groups(const ps_ready_call *ready, int threads, ps_choice *choice)
     }
 }
 
-/* With a plan: group by group where that is faster, figures above GROUPED_ROW. Where
- * kernels cannot do that but the entries are in order, threads share these. False: as
- * without a plan. */
+/* Do groups pay? In order, where they are long; else by the figures above GROUPED_ROW.
+ */
+static bool
+pays_to_group(const ps_ready_call *ready, int64_t span, int threads)
+{
+    const ps_plan *const plan = ready->call->address.plan;
+    if (plan->order == NULL) {
+        return plan->n_kept / RUN_OF_A_PLAN >= plan->n_named;
+    }
+    return threads > 1 && span > CACHED_BYTES &&
+           ready->split.width * ready->itemsize >= GROUPED_ROW;
+}
+
+/* With a plan: group by group where that is faster. Where it is not, but the entries
+ * are in order, threads share these. False: as without a plan. */
 static bool
 choose_for_plan(const ps_ready_call *ready, int64_t span, int threads,
                 ps_choice *choice)
 {
     const ps_plan *const plan = ready->call->address.plan;
     const bool is_in_order = plan->order == NULL;
-    const int64_t row_nbytes = ready->split.width * ready->itemsize;
-    if (can_group(ready) && (is_in_order || (threads > 1 && span > CACHED_BYTES &&
-                                             row_nbytes >= GROUPED_ROW))) {
+    if (can_group(ready) && pays_to_group(ready, span, threads)) {
         choose_groups(ready, threads, choice);
         return true;
     }
@@ -450,6 +467,18 @@ look_ahead(const ps_ready_call *ready, int64_t span)
     return ready->split.width * ready->itemsize <= SHORT_ROW ? SHORT_AHEAD : AHEAD;
 }
 
+/* Do numbers repeat so often that to keep what they name in registers pays? */
+static bool
+repeats_enough(const ps_ready_call *ready, const ps_sample *seen)
+{
+    if (ready->split.width == 1) {
+        return seen->repeats * 7 > seen->n * RUNS_OF_ELEMENTS;
+    }
+    return ready->split.width * ready->itemsize > PS_LINE_BYTES
+                   ? seen->repeats * 4 > seen->n * RUNS_OF_WIDE_ROWS
+                   : seen->repeats * 8 > seen->n * RUNS_OF_ROWS;
+}
+
 /* Sizes first: many calls are not worth a look at their index. */
 static void
 choose_by_sizes(const ps_ready_call *ready, int64_t span, ps_choice *choice)
@@ -474,11 +503,9 @@ choose_by_sizes(const ps_ready_call *ready, int64_t span, ps_choice *choice)
     if (address->n < LOOK_FROM || !ps_look(address, &seen)) {
         return;
     }
-    choice->manner.uses_runs = ready->split.width > 1
-                                       ? seen.repeats * 8 > seen.n * RUNS_OF_ROWS
-                                       : seen.repeats * 7 > seen.n * RUNS_OF_ELEMENTS;
-    if (ready->split.width == 1 && ready->call->op != PS_set &&
-        seen.near * 2 > seen.n) {
+    choice->manner.uses_runs = repeats_enough(ready, &seen);
+    if (seen.near * 2 > seen.n &&
+        (ready->split.width > 1 || ready->call->op != PS_set)) {
         choice->manner.ahead = 0;
     }
     if (is_parallel && ready->split.width > 1) {

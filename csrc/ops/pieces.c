@@ -24,6 +24,8 @@ enum {
     LEAST_BYTES = 16,
     /* Entries of a list that is made of groups: 4 KiB on the stack. */
     GROUPED = 256,
+    /* Entries of which runs are made into groups at a time: 16 KiB on the stack. */
+    IN_RUNS = 1024,
     /* Entries that are moved one by one, each to a stretch of outer rows of so many
      * bytes, instead of all of them to one outer row after the other: 12,500 rows of 8
      * float64, of which 4 are set, take 4 to 8 times as long row by row;
@@ -384,6 +386,62 @@ run_checked_rows(const block *at)
     return done == at->n ? PS_SUCCESS : ps_fail(PS_INDEX_BAD);
 }
 
+/* Runs of equal numbers as groups of positions; `start` has room for n + 1. */
+static ps_groups
+groups_of_runs(const int64_t *number, int32_t n, int32_t *start, int32_t *row)
+{
+    int32_t run = 0;
+    start[0] = 0;
+    for (int32_t i = 0; i < n; i++) {
+        row[run] = (int32_t)number[i];
+        start[run + 1] = i + 1;
+        run += i + 1 == n || number[i + 1] != number[i];
+    }
+    return (ps_groups){.start = start, .row = row, .last = n};
+}
+
+/* Rows wider than a line, whose numbers repeat: runs of them become groups, whose rows
+ * a kernel keeps in registers. Each number is read once, and checked in the copy. */
+static ps_status
+run_row_runs(const block *at)
+{
+    const ps_ready_call *const ready = at->ready;
+    const ps_scatter_call *const call = ready->call;
+    const ps_index *const index = &call->address.index[0];
+    const ps_kernel_table *const kernels = ps_kernels();
+    const int64_t itemsize = ps_index_itemsize(index->type), stride = at->values.stride;
+    const char *const numbers = index->data + at->first * itemsize;
+    const char *const values =
+            ps_block_values(&at->values, at->first, at->n, 0, at->room->packed);
+    char *const target = call->target.data + at->piece.column * ready->itemsize;
+    int64_t number[IN_RUNS];
+    int32_t start[IN_RUNS + 1], row[IN_RUNS];
+    for (int64_t first = 0; first < at->n; first += IN_RUNS) {
+        const int32_t n = (int32_t)ps_min(IN_RUNS, at->n - first);
+        if (kernels->place[index->type](number, numbers + first * itemsize, n,
+                                        index->size, ps_counted_size(&call->address, 0),
+                                        1, 0) > 0) {
+            return ps_fail(PS_INDEX_BAD);
+        }
+        ps_groups groups = groups_of_runs(number, n, start, row);
+        groups.step = index->step;
+        kernels->plan_rows[call->traits.applied][call->traits.type](
+                target, &groups, values + first * stride, stride, at->piece.width);
+    }
+    return PS_SUCCESS;
+}
+
+/* May rows be taken so? */
+static bool
+takes_row_runs(const ps_ready_call *ready)
+{
+    const ps_traits *const traits = &ready->call->traits;
+    return ready->manner.uses_runs && !traits->is_move &&
+           ready->split.width * ready->itemsize > PS_LINE_BYTES &&
+           ready->call->address.index[0].size <= INT32_MAX &&
+           ps_kernels()->plan_rows[traits->applied][traits->type] != NULL;
+}
+
 /* Groups of a reduction that has no kernel for them: lists in the order of the plan. A
  * row of the target then stays in the first cache while it meets its values, if not in
  * registers. */
@@ -454,9 +512,10 @@ run_block(const block *at)
     }
     if (ready->manner.is_checked_pass && !at->piece.filters) {
         const ps_status status =
-                ready->split.width > 1
-                        ? run_checked_rows(at)
-                        : run_checked_block(ready, at->first, at->n, room->packed);
+                ready->split.width == 1
+                        ? run_checked_block(ready, at->first, at->n, room->packed)
+                : takes_row_runs(ready) ? run_row_runs(at)
+                                        : run_checked_rows(at);
         return status.code == PS_OK && is_stopped(at, at->n) ? ps_run_status(ready->run)
                                                              : status;
     }
