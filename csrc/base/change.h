@@ -46,6 +46,7 @@ typedef struct {
     const void *old; /* NULL: there is none, and the new array alone is measured */
     const void *now;
     const double *diff; /* of f64: differences that the caller knows; NULL: now - old */
+    const void *next; /* where the next block of the new array lies, to be asked for */
     int64_t n;
     int64_t first; /* flat position of the first element */
     double atol, rtol;
@@ -92,6 +93,9 @@ typedef struct ps_change_kernels {
                    const double *from, const uint8_t *counts, int64_t n);
     void (*tally)(int64_t *count, int64_t at, int64_t step, const uint8_t *flag,
                   int64_t n);
+    /* change_copy.h */
+    void (*stream)(char *to, const char *from, int64_t nbytes);
+    void (*end_stream)(void);
 } ps_change_kernels;
 
 #endif

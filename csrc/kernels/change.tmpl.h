@@ -1,16 +1,16 @@
 /* change: one block of two arrays of finite floats, measured in a few loops.
  *
  * Sums are kept in eight lanes of T, element i in lane i mod 8, and the lanes are added
- * up in f64, in order; every level has these lanes, so all give the same bits.
- * Variances are sums of squared distances from a pivot, the mean of sixteen elements of
- * the block: an outlier among these costs four bits at most, where the first element
- * alone would cost ten, and a pass for the mean of all half as much time again. The
- * loops take no heed of NaN and infinities, nor of squares beyond f32: where a sum of
- * squares tells of any, the block is done again by change_exact.tmpl.h. Three loops,
- * since the sums of one have to stay in registers.
+ * up in f64, as a tree; every level has these lanes, so all give the same bits. Two
+ * loops, since the sums of one have to stay in registers. A variance is what squares
+ * leave when the mean is taken off, as long as that is a sixteenth of them, which costs
+ * four bits at most; a block that lies farther from zero is walked once more, for
+ * distances from its mean. Distances from the start would take a third longer for all.
+ * The loops take no heed of NaN and infinities, nor of squares beyond f32: where a sum
+ * of squares tells of any, the block is done again by change_exact.tmpl.h.
  *
  * T is f32 or f64; block->old and now hold block->n >= 1 elements, anywhere in memory.
- * Reads 3 times 2 n elements from the first cache.
+ * Reads 2 times 2 n elements from the first cache.
  */
 
 enum {
@@ -53,18 +53,18 @@ OF_TYPE(kept_counts)(const bool is_part, LANES a, LANES live)
     return is_part ? a & live : a;
 }
 
-/* The lanes of a block meet in f64, in order: rounding of the sum of eight numbers in T
- * would be as large as that of all sums before it. */
+/* The lanes of a block meet in f64, by halves: rounding of the sum of eight numbers in
+ * T would be as large as that of all sums before it. */
 TEMPLATE_INLINE double
 OF_TYPE(sum_of_lanes)(const OF_TYPE(lanes_of) * lanes)
 {
     T lane[CHANGE_LANES];
-    double sum = 0;
+    double half[CHANGE_LANES / 2];
     memcpy(lane, lanes, sizeof(lane));
-    for (int i = 0; i < CHANGE_LANES; i++) {
-        sum += (double)lane[i];
+    for (int i = 0; i < CHANGE_LANES / 2; i++) {
+        half[i] = (double)lane[i] + (double)lane[i + CHANGE_LANES / 2];
     }
-    return sum;
+    return (half[0] + half[2]) + (half[1] + half[3]);
 }
 
 TEMPLATE_INLINE int64_t
@@ -102,59 +102,27 @@ OF_TYPE(fill_group)(T *group, const T *from, int64_t n)
     }
 }
 
-/* ---- differences ---- */
-
-typedef struct {
-    OF_TYPE(lanes_of) size, distance, square, low, high;
-    OF_TYPE(counts_of) bits, turned, over;
-} OF_TYPE(differences);
-
-typedef struct {
-    T atol, rtol, pivot;
-} OF_TYPE(difference_rule);
-
-/* Vector k of a group meets the sums. */
-TEMPLATE_INLINE void
-OF_TYPE(take_difference)(OF_TYPE(differences) * s, const int k, const bool has_tol,
-                         const bool is_part, VECTOR old, VECTOR now, VECTOR diff,
-                         const OF_TYPE(difference_rule) * rule, LANES live)
+TEMPLATE_INLINE
+OF_TYPE(lanes_of) OF_TYPE(lanes_with)(T value)
 {
-    const VECTOR size = OF_TYPE(size_of_lanes)(diff);
-    const VECTOR distance =
-            OF_TYPE(kept_lanes)(is_part, diff - OF_TYPE(all_lanes)(rule->pivot), live);
-    const LANES turned = ((LANES)old ^ (LANES)now) < (LANES){0};
-    const VECTOR limit = OF_TYPE(all_lanes)(rule->atol) +
-                         OF_TYPE(all_lanes)(rule->rtol) * OF_TYPE(size_of_lanes)(old);
-    s->bits.part[k] += OF_TYPE(kept_counts)(is_part, (LANES)old != (LANES)now, live);
-    s->turned.part[k] += OF_TYPE(kept_counts)(is_part, turned, live);
-    if (has_tol) {
-        s->over.part[k] += OF_TYPE(kept_counts)(is_part, ~(LANES)(size <= limit), live);
-    }
-    s->size.part[k] += OF_TYPE(kept_lanes)(is_part, size, live);
-    s->distance.part[k] += distance;
-    s->square.part[k] += distance * distance;
-    s->low.part[k] = OF_TYPE(least_lanes)(diff, s->low.part[k]);
-    s->high.part[k] = OF_TYPE(greatest_lanes)(diff, s->high.part[k]);
-}
-
-/* A group of eight. */
-TEMPLATE_INLINE void
-OF_TYPE(take_differences)(OF_TYPE(differences) * s, const bool has_tol,
-                          const bool has_diff, const bool is_part, const T *old,
-                          const T *now, const T *diff,
-                          const OF_TYPE(difference_rule) * rule, const LANES *live)
-{
+    OF_TYPE(lanes_of) lanes;
 #pragma GCC unroll 4
     for (int k = 0; k < OF_TYPE(CHANGE_VECTORS); k++) {
-        const int at = k * OF_TYPE(CHANGE_ITEMS);
-        const VECTOR o = *(const VECTOR *)(old + at), n = *(const VECTOR *)(now + at);
-        VECTOR d = n - o;
-        if (has_diff) {
-            d = *(const VECTOR *)(diff + at);
-        }
-        OF_TYPE(take_difference)(s, k, has_tol, is_part, o, n, d, rule, live[k]);
+        lanes.part[k] = OF_TYPE(all_lanes)(value);
     }
+    return lanes;
 }
+
+/* Which lanes of the last group, of n elements, are elements. */
+TEMPLATE_INLINE
+OF_TYPE(counts_of) OF_TYPE(first_lanes)(int64_t n)
+{
+    OF_TYPE(counts_of) live;
+    memcpy(&live, OF_TYPE(change_window) + CHANGE_LANES - n, sizeof(live));
+    return live;
+}
+
+/* ---- moments ---- */
 
 /* Difference i, as the lanes take it. */
 TEMPLATE_INLINE T
@@ -165,29 +133,6 @@ OF_TYPE(difference_at)(const ps_change_block *block, int64_t i)
                    : ((const T *)block->now)[i] - ((const T *)block->old)[i];
 }
 
-/* The pivot of numbers: the mean of sixteen of them. */
-TEMPLATE_INLINE T
-OF_TYPE(pivot_of)(const ps_change_block *block, const bool of_difference)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < 16; i++) {
-        const int64_t at = (i * block->n) >> 4;
-        sum += (double)(of_difference ? OF_TYPE(difference_at)(block, at)
-                                      : ((const T *)block->now)[at]);
-    }
-    return (T)(sum / 16);
-}
-
-/* Sums of distances from a pivot become those of the numbers themselves. */
-TEMPLATE_INLINE void
-OF_TYPE(settle_moments)(double n, double pivot, double distance, double squares,
-                        double *sum, double *m2)
-{
-    const double rest = squares - distance * distance / n;
-    *sum = pivot * n + distance;
-    *m2 = rest > 0 ? rest : 0;
-}
-
 /* False: some number is not finite, or its square not within T. Below 2^-116 the
  * squares of a lane, 128 of f32, may be off by more than its other roundings, since
  * terms below 2^-126 have fewer bits; f64 has no wider type to go to. */
@@ -196,6 +141,103 @@ OF_TYPE(are_squares_good)(double squares, bool is_zero)
 {
     const double least = sizeof(T) == sizeof(f32) ? 0x1p-116 : 0;
     return squares <= DBL_MAX && (is_zero || squares >= least);
+}
+
+/* Sums of the distances of all differences (or new elements) from the pivot, and of
+ * their squares. */
+TEMPLATE_INLINE void
+OF_TYPE(add_distances_from)(const ps_change_block *block, const bool of_difference,
+                            T pivot, double *distances, double *squares)
+{
+    T lane[CHANGE_LANES] = {0}, square[CHANGE_LANES] = {0};
+    OF_TYPE(lanes_of) sums, sums_of_squares;
+    for (int64_t i = 0; i < block->n; i += CHANGE_LANES) {
+        const int64_t n = block->n - i < CHANGE_LANES ? block->n - i : CHANGE_LANES;
+        for (int64_t k = 0; k < n; k++) {
+            const T value = of_difference ? OF_TYPE(difference_at)(block, i + k)
+                                          : ((const T *)block->now)[i + k];
+            lane[k] += value - pivot;
+            square[k] += (value - pivot) * (value - pivot);
+        }
+    }
+    memcpy(&sums, lane, sizeof(sums));
+    memcpy(&sums_of_squares, square, sizeof(sums_of_squares));
+    *distances = OF_TYPE(sum_of_lanes)(&sums);
+    *squares = OF_TYPE(sum_of_lanes)(&sums_of_squares);
+}
+
+/* What is left of the sum of squares when the mean is taken off: *m2, from the sum and
+ * the extremes. The mean of equal numbers is that number. Where distances are summed,
+ * *sum and *squares follow from these. False: see are_squares_good. */
+TEMPLATE_INLINE bool
+OF_TYPE(settle_moments)(const ps_change_block *block, const bool of_difference,
+                        double low, double high, double *sum, double *squares,
+                        double *m2)
+{
+    const double n = (double)block->n, mean = *sum / n;
+    *m2 = *squares - *sum * mean;
+    if (!(*squares <= DBL_MAX) || *m2 * 16 >= *squares) {
+        return OF_TYPE(are_squares_good)(*squares, low == 0 && high == 0);
+    }
+    const T pivot = (T)(mean < low ? low : mean > high ? high : mean);
+    double distances, left;
+    OF_TYPE(add_distances_from)(block, of_difference, pivot, &distances, &left);
+    const double rest = left - distances * distances / n;
+    *sum = (double)pivot * n + distances;
+    *squares = left + (double)pivot * (distances + *sum);
+    *m2 = rest > 0 ? rest : 0;
+    return OF_TYPE(are_squares_good)(left, low == high);
+}
+
+/* ---- differences ---- */
+
+typedef struct {
+    OF_TYPE(lanes_of) sum, size, square, low, high;
+    OF_TYPE(counts_of) equal, turned, over;
+} OF_TYPE(differences);
+
+/* Vector k of a group, then all of it, meets the sums. live: lanes that count. */
+TEMPLATE_INLINE void
+OF_TYPE(take_difference)(OF_TYPE(differences) * s, const int k, const bool has_tol,
+                         const bool is_part, VECTOR old, VECTOR now, VECTOR diff,
+                         const ps_change_block *block, LANES live)
+{
+    const VECTOR d = OF_TYPE(kept_lanes)(is_part, diff, live);
+    const VECTOR size = OF_TYPE(size_of_lanes)(d);
+    const LANES turned = ((LANES)old ^ (LANES)now) < (LANES){0};
+    s->equal.part[k] += OF_TYPE(kept_counts)(is_part, (LANES)old == (LANES)now, live);
+    s->turned.part[k] += OF_TYPE(kept_counts)(is_part, turned, live);
+    if (has_tol) {
+        const VECTOR limit =
+                OF_TYPE(all_lanes)((T)block->atol) +
+                OF_TYPE(all_lanes)((T)block->rtol) * OF_TYPE(size_of_lanes)(old);
+        s->over.part[k] += OF_TYPE(kept_counts)(is_part, ~(LANES)(size <= limit), live);
+    }
+    s->sum.part[k] += d;
+    s->size.part[k] += size;
+    s->square.part[k] += d * d;
+    s->low.part[k] = OF_TYPE(least_lanes)(diff, s->low.part[k]);
+    s->high.part[k] = OF_TYPE(greatest_lanes)(diff, s->high.part[k]);
+}
+
+TEMPLATE_INLINE void
+OF_TYPE(take_differences)(OF_TYPE(differences) * s, const bool has_tol,
+                          const bool has_diff, const T *old, const T *now,
+                          const T *diff, const ps_change_block *block,
+                          const OF_TYPE(counts_of) * live)
+{
+#pragma GCC unroll 4
+    for (int k = 0; k < OF_TYPE(CHANGE_VECTORS); k++) {
+        const int at = k * OF_TYPE(CHANGE_ITEMS);
+        const VECTOR o = *(const VECTOR *)(old + at), n = *(const VECTOR *)(now + at);
+        const LANES kept = live != NULL ? live->part[k] : (LANES){0};
+        VECTOR d = n - o;
+        if (has_diff) {
+            d = *(const VECTOR *)(diff + at);
+        }
+        OF_TYPE(take_difference)
+        (s, k, has_tol, live != NULL, o, n, d, block, kept);
+    }
 }
 
 /* Where |d| is largest, if it is larger than in all blocks before: a walk that few
@@ -224,45 +266,35 @@ OF_TYPE(change_differences)(const bool has_tol, const bool has_diff,
 {
     const T *const old = block->old, *const now = block->now;
     const T *const diff = has_diff ? (const T *)(const void *)block->diff : old;
-    const OF_TYPE(difference_rule)
-            rule = {(T)block->atol, (T)block->rtol, OF_TYPE(pivot_of)(block, true)};
-    OF_TYPE(differences) s;
-    const LANES all[OF_TYPE(CHANGE_VECTORS)] = {0};
+    const OF_TYPE(lanes_of) zero = OF_TYPE(lanes_with)(0);
+    const OF_TYPE(lanes_of) first =
+            OF_TYPE(lanes_with)(OF_TYPE(difference_at)(block, 0));
+    const OF_TYPE(counts_of) none = OF_TYPE(first_lanes)(0);
+    OF_TYPE(differences) s = {zero, zero, zero, first, first, none, none, none};
     const int64_t n = block->n, whole = n & -CHANGE_LANES;
-    memset(&s, 0, sizeof(s));
-#pragma GCC unroll 4
-    for (int k = 0; k < OF_TYPE(CHANGE_VECTORS); k++) {
-        s.low.part[k] = s.high.part[k] =
-                OF_TYPE(all_lanes)(OF_TYPE(difference_at)(block, 0));
-    }
     for (int64_t i = 0; i < whole; i += CHANGE_LANES) {
         OF_TYPE(take_differences)
-        (&s, has_tol, has_diff, false, old + i, now + i, diff + i, &rule, all);
+        (&s, has_tol, has_diff, old + i, now + i, diff + i, block, NULL);
     }
     if (whole < n) {
         T group[3][CHANGE_LANES];
-        LANES live[OF_TYPE(CHANGE_VECTORS)];
+        const OF_TYPE(counts_of) live = OF_TYPE(first_lanes)(n - whole);
         OF_TYPE(fill_group)(group[0], old + whole, n - whole);
         OF_TYPE(fill_group)(group[1], now + whole, n - whole);
         OF_TYPE(fill_group)(group[2], diff + whole, n - whole);
-        memcpy(live, OF_TYPE(change_window) + CHANGE_LANES - (n - whole), sizeof(live));
         OF_TYPE(take_differences)
-        (&s, has_tol, has_diff, true, group[0], group[1], group[2], &rule, live);
+        (&s, has_tol, has_diff, group[0], group[1], group[2], block, &live);
     }
-    const double distance = OF_TYPE(sum_of_lanes)(&s.distance);
-    const double squares = OF_TYPE(sum_of_lanes)(&s.square);
-    const double pivot = (double)rule.pivot;
     change->min = (double)OF_TYPE(extreme_of_lanes)(true, &s.low);
     change->max = (double)OF_TYPE(extreme_of_lanes)(false, &s.high);
     change->max_abs = change->max > -change->min ? change->max : -change->min;
+    change->sum = OF_TYPE(sum_of_lanes)(&s.sum);
     change->sum_abs = OF_TYPE(sum_of_lanes)(&s.size);
-    change->n_changed = OF_TYPE(count_of_lanes)(&s.bits);
+    change->sum_squares = OF_TYPE(sum_of_lanes)(&s.square);
+    change->n_changed = n - OF_TYPE(count_of_lanes)(&s.equal);
     change->n_sign_flips = OF_TYPE(count_of_lanes)(&s.turned);
     change->n_over_tol = has_tol ? OF_TYPE(count_of_lanes)(&s.over) : 0;
-    change->sum_squares =
-            squares + 2 * pivot * distance + pivot * pivot * (double)block->n;
-    OF_TYPE(settle_moments)
-    ((double)block->n, pivot, distance, squares, &change->sum, &change->m2);
     OF_TYPE(find_largest)(block, change);
-    return OF_TYPE(are_squares_good)(squares, change->min == change->max);
+    return OF_TYPE(settle_moments)(block, true, change->min, change->max, &change->sum,
+                                   &change->sum_squares, &change->m2);
 }

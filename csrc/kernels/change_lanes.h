@@ -36,6 +36,17 @@ LANES_OF_TWO(least, f32, min_ps, a < b)
 LANES_OF_TWO(least, f64, min_pd, a < b)
 LANES_OF_TWO(greatest, f32, max_ps, a > b)
 LANES_OF_TWO(greatest, f64, max_pd, a > b)
+/* The same of numbers that are not negative, which integers order as well: these have
+ * twice as many units to be compared in. Of NaN any may be the lesser. */
+#if defined(ISA_HAS_AVX2)
+TEMPLATE_INLINE vector_f32 least_size_lanes_f32(vector_f32 a, vector_f32 b)
+{ return (vector_f32)_mm256_min_epu32((__m256i)a, (__m256i)b); }
+#else
+TEMPLATE_INLINE vector_f32 least_size_lanes_f32(vector_f32 a, vector_f32 b)
+{ return least_lanes_f32(a, b); }
+#endif
+TEMPLATE_INLINE vector_f64 least_size_lanes_f64(vector_f64 a, vector_f64 b)
+{ return least_lanes_f64(a, b); }
 /* clang-format on */
 
 #endif

@@ -1,4 +1,5 @@
-/* Stamps the kernels of change (change.tmpl.h, change_exact.tmpl.h, change_axes.h).
+/* Stamps the kernels of change (change.tmpl.h, change_exact.tmpl.h, change_axes.h,
+ * change_copy.h).
  *
  * Integers and halves are measured as floats that hold them, so there are two kernels
  * for real numbers and two for complex ones. */
@@ -32,6 +33,7 @@
 #undef KIND
 
 #include "kernels/change_axes.h"
+#include "kernels/change_copy.h"
 
 /* clang-format off */
 #define CHANGE_INSTANCES(dtype, function)                                              \
@@ -54,5 +56,7 @@ const ps_change_kernels GRID(change, ISA) = {
     .widen_u64 = change_widen_u64,
     .moments = change_moments,
     .totals = change_totals,
-    .tally = change_tally};
+    .tally = change_tally,
+    .stream = change_stream,
+    .end_stream = change_end_stream};
 /* clang-format on */

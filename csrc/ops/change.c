@@ -35,6 +35,9 @@ enum {
      * nothing beside it. */
     PART_BLOCKS = 64,
     PART = PART_BLOCKS * PS_CHANGE_BLOCK,
+    /* Bytes from which on a copy is written past the caches: three arrays of that size
+     * are more than a core's share of a last cache. */
+    STREAM_BYTES = 6 << 20,
     ITEM = 16,        /* bytes of the largest */
     SMALL_ROOM = 256, /* bytes: what ten elements need of any type */
     N_WIDE = 3,
@@ -49,6 +52,7 @@ typedef struct {
     enum ps_dtype type; /* what is measured: f32, f64, c64, c128 */
     bool is_half, is_wide;
     bool is_copied_first; /* blocks can be measured where they have been copied to */
+    bool is_streamed;     /* the copy is written past the caches */
     bool is_over_old;     /* `copy` is `old` itself */
     int64_t n, parts, part_blocks;
     int64_t first_part; /* of all calls */
@@ -103,6 +107,15 @@ read_block(const ps_operand *operand, int64_t first, int64_t n, char *buffer)
     return buffer;
 }
 
+/* Where the next elements of the new array are going to be read. */
+static const void *
+next_of(const ready_change *ready, int64_t first)
+{
+    return ready->now.is_flat && !ready->now.is_constant
+                   ? ready->now.data + first * ready->now.itemsize
+                   : ready->now.item;
+}
+
 /* The block of the new array, which has been copied if that is possible beforehand;
  * else it lies in the room. */
 static const char *
@@ -127,6 +140,16 @@ static void
 store_new(const ready_change *ready, int64_t first, int64_t n, const char *from)
 {
     const ps_view *const copy = &ready->call->copy;
+    if (ready->copy.is_flat && !ready->copy.is_constant) {
+        const int64_t nbytes = n * copy->itemsize;
+        char *const to = copy->data + first * copy->itemsize;
+        if (ready->is_streamed) {
+            ps_kernels()->change->stream(to, from, nbytes);
+            return;
+        }
+        memcpy(to, from, (size_t)nbytes);
+        return;
+    }
     for (int64_t done = 0; done < n;) {
         int64_t count, stride;
         char *const to = ps_operand_run(&ready->copy, first + done, &count, &stride);
@@ -240,6 +263,7 @@ take_block(const ready_change *ready, int64_t first, int64_t n, const change_roo
                                     ? read_block(&ready->old, first, n, room->old)
                                     : NULL;
     ps_change_block block = {.n = n,
+                             .next = next_of(ready, first + n),
                              .first = first,
                              .atol = call->atol,
                              .rtol = call->rtol,
@@ -340,6 +364,9 @@ run_part(const ready_change *ready, int64_t part, ps_run *run)
             break;
         }
     }
+    if (ready->is_streamed) {
+        ps_kernels()->change->end_stream();
+    }
     ready->change[part] = total;
     if (room.block != room.small) {
         ps_scratch_put(room.block, room.nbytes);
@@ -406,7 +433,7 @@ make_ready(ps_change_call *call, ready_change *ready)
     ready->type = measured_as(dtype);
     ready->is_half = ps_dtype_kind[dtype] == PS_KIND_HALF;
     ready->is_wide = dtype == PS_i64 || dtype == PS_u64;
-    ready->is_copied_first = ready->is_over_old = false;
+    ready->is_copied_first = ready->is_streamed = ready->is_over_old = false;
     ready->change = NULL;
     ready->words = NULL;
     call->change = ps_no_change;
@@ -421,8 +448,11 @@ make_ready(ps_change_call *call, ready_change *ready)
     if (call->copy.data != NULL) {
         open_operand(&ready->copy, &call->copy);
         ready->is_over_old = call->copy.data == call->old.data;
-        ready->is_copied_first =
+        const bool is_apart =
                 ready->copy.is_flat && !ready->copy.is_constant && !ready->is_over_old;
+        const int64_t nbytes = ps_min(ready->n, STREAM_BYTES) * call->now.itemsize;
+        ready->is_streamed = is_apart && nbytes >= STREAM_BYTES;
+        ready->is_copied_first = is_apart && !ready->is_streamed;
     }
     const int64_t blocks = ps_ceil_div(ready->n, PS_CHANGE_BLOCK);
     ready->parts = ps_change_count_parts(&ready->lines, ready->n,

@@ -247,6 +247,11 @@ def test_variance_far_from_zero():
     c = ps.change_stats(new - np.float32(1), new)
     assert c.new_var == pytest.approx(np.var(new.astype(np.float64)), rel=1e-6)
     assert c.new_mean == pytest.approx(np.mean(new.astype(np.float64)), rel=1e-9)
+    for n in (1, 2, 9, 1000):
+        level = np.float32(0.1)
+        c = ps.change_stats(np.zeros(n, np.float32), np.full(n, level))
+        assert c.var == c.new_var == 0
+        assert c.mean == c.new_mean == level
     outlier = np.zeros(1024, np.float32)
     outlier[0] = 1e6
     c = ps.change_stats(np.zeros_like(outlier), outlier)
@@ -272,6 +277,21 @@ def test_copies(dtype, layout):
     assert_same_record(
         ps.change_stats(old, itself, copy_new_to=itself), expected, "new"
     )
+
+
+def test_copies_too_large_for_caches():
+    rng = rng_for("large copies")
+    old = rng.standard_normal(800_003)
+    new = changed(rng, old, 0.01)
+    room = np.zeros(old.size + 9)
+    expected = ps.change_stats(old, new)
+    for shift in (0, 1, 7):
+        room[:] = -1
+        part = room[shift : shift + old.size]
+        record = ps.change_stats(old, new, copy_new_to=part)
+        assert_same_record(record, expected, shift)
+        assert part.tobytes() == new.tobytes()
+        assert (np.delete(room, np.s_[shift : shift + old.size]) == -1).all()
 
 
 def test_copies_over_parts_of_the_inputs():
