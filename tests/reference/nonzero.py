@@ -29,7 +29,7 @@ def truth(array):
         return [bool(np.count_nonzero(flat[i : i + 1])) for i in range(flat.size)]
     if kind in ("datetime", "timedelta"):
         flat = flat.view(np.int64)
-    return [bool(element != 0) for element in flat]
+    return [bool(element != 0) for element in flat.tolist()]
 
 
 def positions(array):

@@ -1,5 +1,7 @@
 """What a call takes: dtypes, weak Python scalars, casting, and targets to write to."""
 
+import functools
+
 import numpy as np
 
 from .addressing import refuse_masked
@@ -13,6 +15,7 @@ def is_bfloat16(dtype):
     return dtype.num >= 256 and dtype.name == "bfloat16"  # names take time
 
 
+@functools.cache
 def kind_of(dtype):
     """Return the family of rules that `dtype` belongs to."""
     if dtype.char in "gG":

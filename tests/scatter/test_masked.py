@@ -30,6 +30,7 @@ from tests.cases import (
     random_values,
     rng_for,
     snapshot,
+    thinned,
 )
 
 ALL_DTYPES = {**DTYPES, **MOVED_DTYPES}
@@ -118,7 +119,7 @@ def test_worked_examples(library):
 @pytest.mark.parametrize("dtype", marked(ALL_DTYPES, QUICK_DTYPES))
 def test_every_op_and_form(dtype):
     rng = rng_for("ops", dtype)
-    for form, op in product(MASK_FORMS, OPS):
+    for form, op in thinned(product(MASK_FORMS, OPS)):
         shape, own = MASK_FORMS[form]
         a = random_values(rng, ALL_DTYPES[dtype], shape)
         values = random_values(rng, ALL_DTYPES[dtype], shape)
@@ -134,7 +135,7 @@ def test_every_op_and_form(dtype):
 @pytest.mark.parametrize("form", MASK_FORMS)
 def test_every_op_and_mask(form):
     shape, own = MASK_FORMS[form]
-    for kind, op in product(MASKS, OPS):
+    for kind, op in thinned(product(MASKS, OPS)):
         rng = rng_for(form, kind, op)
         mask = random_mask(rng, kind, own)
         for dtype in ("f64", "i32", "b1"):
@@ -148,7 +149,7 @@ def test_every_op_and_mask(form):
 @pytest.mark.parametrize("dtype", ALL_DTYPES)
 def test_every_gather(dtype):
     rng = rng_for("gather", dtype)
-    for form, kind in product(MASK_FORMS, MASKS):
+    for form, kind in thinned(product(MASK_FORMS, MASKS)):
         shape, own = MASK_FORMS[form]
         a = random_values(rng, ALL_DTYPES[dtype], shape)
         mask = random_mask(rng, kind, own)
