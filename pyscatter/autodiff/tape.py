@@ -113,6 +113,15 @@ class OwnStep:
         return curves.bend_own(self, g, tangents)
 
 
+def require_constants(name, parts):
+    """Refuse nodes where the tape does not look for them."""
+    if any(isinstance(x, Node) for x in parts):
+        raise TypeError(
+            f"a node in {name!r} would have no gradient: nodes are arguments by "
+            "position, one each; give node.value for a constant"
+        )
+
+
 class Tape:
     """
     A record of calls, from which derivatives of a result are taken.
@@ -146,8 +155,9 @@ class Tape:
     -----
     A function's rules are ``vjp(g, out, *args)``, which returns a gradient for each
     argument (None where there is none), and ``jvp(tangents, out, *args)``. Its second
-    derivative is a central difference of its vjp. Nothing else is traced: for
-    derivatives of arbitrary code use a framework that traces it.
+    derivative is a central difference of its vjp; so is that of `apply_where`, of its
+    ``derivative``, which is called a little beside the arguments. Nothing else is
+    traced: for derivatives of arbitrary code use a framework that traces it.
 
     *Order and duplicates*: a node that is used several times has the sum of its
     gradients, from the last use to the first.
@@ -206,6 +216,10 @@ class Tape:
             if isinstance(x, Node):
                 self._require_own(x)
                 parents[i] = x
+            elif type(x) is tuple:
+                require_constants(f"argument {i}", x)
+        for name, x in options.items():
+            require_constants(name, (x,))
         values = tuple(x.value if isinstance(x, Node) else x for x in args)
         if vjp is None and jvp is None:
             step = KnownStep(op, values, parents, options)

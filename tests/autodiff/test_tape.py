@@ -218,7 +218,9 @@ def test_a_tangent_of_another_shape():
 
 
 @pytest.mark.parametrize("ties", ["even", "first"])
-@pytest.mark.parametrize("kind", [{"op": "min"}, {"semiring": "max_times", "alpha": 2}])
+@pytest.mark.parametrize(
+    "kind", [{"op": "min", "alpha": 2.0}, {"semiring": "max_times"}]
+)
 def test_least_and_greatest_products(kind, ties):
     options = {"fill_value": 0, "ties": ties, **kind}
     check_second_order(
@@ -253,3 +255,13 @@ def test_a_second_derivative_near_the_end_of_a_domain(x):
     node = tape.apply(ps.apply_where, [True, False], v, np.sqrt, **ROOT)
     (got,) = tape.hvp(tape.apply(ps.gather, node, [0]), np.array([2.0, 3.0]))
     assert got[0] == pytest.approx(-0.5 * x**-1.5, rel=1e-5) and got[1] == 0
+
+
+def test_nodes_that_the_tape_would_not_see():
+    tape = ps.Tape()
+    x = tape.variable(A)
+    product = {"fill_value": 0.0, "derivative": lambda u, v: (v, u)}
+    with pytest.raises(TypeError, match="node in 'argument 1'"):
+        tape.apply(ps.apply_where, A > 0, (x, A), np.multiply, **product)
+    with pytest.raises(TypeError, match="node in 'weights'"):
+        tape.apply(ps.segment_sum, A, [0, 0, 1, 1], weights=x)
