@@ -560,6 +560,23 @@ class HistogramRecord:
     sum: float
     sum_squares: float
 
+class ChangeRecord:
+    def __init__(
+        self, raw: bytes, arrays: tuple[Any, Any] | None = None, context: dict = {}, /
+    ) -> None: ...
+    _raw: bytes
+    _arrays: tuple[Any, Any] | None
+    _context: dict[str, Any]
+    _numbers: dict[str, Any] | None
+
+class TrackerBase:
+    _state: tuple[Any, ...]
+    _lock: Any
+    _name: str | None
+    _is_busy: bool
+    def update(self, x: ArrayLike, ids: ArrayLike | None = None) -> Any: ...
+    def _set_plain(self, options: tuple[Any, ...] | None, /) -> None: ...
+
 # Hooks for tests and for pyscatter itself.
 threads_var: ContextVar[int | None]
 

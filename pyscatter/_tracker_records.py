@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 
-from pyscatter._tracker_plan import State, places_of
+from pyscatter._tracker_plan import places_of
 from pyscatter.change import ChangeStats, histogram_of, join_parts
 from pyscatter.delta import delta as find_delta
 
@@ -45,44 +45,10 @@ class Records:
         context = {"step": state.step, "first": plan.old is None}
         if plan.n_added or plan.n_removed:
             context.update(n_added=plan.n_added, n_removed=plan.n_removed)
-        return self._next_plain(state, plan.copy, raw, context)
-
-    def _next_plain(self, state, baseline, raw, context):
-        """The next state where nothing is kept but a baseline and a record."""
         if self._config["name"] is not None:
             context["name"] = self._config["name"]
-        (
-            step,
-            measured,
-            version,
-            old,
-            _,
-            is_shared,
-            _,
-            _,
-            averages,
-            dead,
-            stale,
-            *_,
-        ) = state
-        values = (
-            step + 1,
-            measured + 1,
-            version + 1,
-            baseline,
-            None if is_shared else _if_like(old, baseline),
-            False,
-            None,
-            None,
-            averages,
-            dead,
-            stale,
-            (),
-            (),
-            None,
-            ChangeStats(raw, None, context),
-        )
-        return tuple.__new__(State, values)  # a third of the time of State(...)
+        record = ChangeStats(raw, None, context)
+        return self._advance(state, plan, record, {"moments": None})
 
     def _advance(self, state, plan, record, parts):
         keep = self._config["history"]

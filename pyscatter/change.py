@@ -1,7 +1,7 @@
 """The change family: how an array differs from the one before it, in one pass.
 
 `change_stats` is a C function; this module gives it its text, and its answers names. An
-answer stays the bytes that C left until a field is asked for.
+answer stays what C left until a field is asked for.
 """
 
 import math
@@ -18,7 +18,6 @@ _COUNTS, _REALS = (names.split() for names in _core.change_fields())
 _FIELDS = (*_COUNTS, *_REALS, "size", "n_compared", "has_old", "is_complex")
 _LAYOUT = struct.Struct(f"={len(_COUNTS)}q{len(_REALS)}d4q")
 _ARGMAX, _FIRST_NONFINITE = map(_FIELDS.index, ("argmax_abs", "first_nonfinite"))
-_NO_CONTEXT = {}
 
 _ROWS = ("row_abs_sum", "row_max_abs", "row_changed")
 _FEATURES = (
@@ -155,7 +154,7 @@ _ALIGNED_ONLY = {
 _PRIVATE = ("feature_is_dead", "feature_n", "feature_new_n")
 
 
-class ChangeStats:
+class ChangeStats(_core.ChangeRecord):
     """
     How one array differs from another: the answer of `change_stats` and of trackers.
 
@@ -245,13 +244,7 @@ class ChangeStats:
     2
     """
 
-    __slots__ = ("_arrays", "_context", "_numbers", "_raw")
-
-    def __init__(self, raw, arrays=None, context=_NO_CONTEXT):
-        self._raw = raw
-        self._arrays = arrays
-        self._context = context
-        self._numbers = None
+    __slots__ = ()
 
     def _read(self):
         if self._numbers is None:

@@ -26,7 +26,7 @@ from pyscatter.change import histogram_of
 from pyscatter.delta import delta as find_delta
 
 
-class ChangeTracker(Planning, Records):
+class ChangeTracker(Planning, Records, _core.TrackerBase):
     """
     Follow an array from update to update: what has changed since the last one?
 
@@ -188,7 +188,7 @@ granularity="element", op="overwrite", encoding="auto")
             view,
         )
         self._is_aligned = mode == "aligned"
-        # Updates that ask for nothing beside a comparison take a short way.
+        # Updates that ask for nothing beside a comparison take a short way, in C.
         self._is_plain = (
             self._is_aligned
             and baseline == "previous"
@@ -198,6 +198,8 @@ granularity="element", op="overwrite", encoding="auto")
             and on_nonfinite == "count"
             and baseline_buffer is None
         )
+        self._name = name
+        self._set_plain(self._options if self._is_plain else None)
         self._measure((np.array([0.0]), np.array([0.0])))  # options that C refuses
 
     def _measure(self, arrays):
@@ -211,36 +213,19 @@ granularity="element", op="overwrite", encoding="auto")
 
     # ---- updates ----
 
-    def update(self, x, ids=None):
-        """Compare `x` with the baseline; see the class."""
+    def _update(self, x, ids=None):
+        """Compare `x` with the baseline, whatever is asked for."""
         if ids is not None or type(x) is not np.ndarray:
             x, ids = self._as_arrays(x, ids)
         with self._lock:
             self._enter()
             try:
                 before = self._state
-                after = self._try_short_way(before, x, ids)
-                if after is None:
-                    after = self._after(before, x, ids)
+                after = self._after(before, x, ids)
                 self._commit(before, after)
             finally:
                 self._is_busy = False
         return after.last
-
-    def _try_short_way(self, state, x, ids):
-        """Measure an array like the last one, if nothing else is asked for."""
-        old, spare = state.baseline, state.spare
-        if not (
-            self._is_plain
-            and spare is not None
-            and x.shape == old.shape
-            and (x.dtype is old.dtype or x.dtype == old.dtype)
-            and ids is state.ids is None
-        ):
-            return None
-        [(raw, _)] = _core.change_update(((old, x, *self._options, spare),))
-        context = {"step": state.step, "first": False}
-        return self._next_plain(state, spare, raw, context)
 
     def _after(self, state, x, ids):
         """Return the state after an update."""

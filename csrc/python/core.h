@@ -36,7 +36,8 @@
     X(bins) X(range) X(density) X(coords) X(outside)
 /* Those of the change family. */
 #define PS_FOR_EACH_CHANGE_NAME(X)                                               \
-    X(atol) X(rtol) X(per_row) X(per_feature) X(finite_only) X(view) X(copy_new_to) X(hist)
+    X(atol) X(rtol) X(per_row) X(per_feature) X(finite_only) X(view) X(copy_new_to) X(hist) \
+    X(step) X(first) X(name) X(acquire) X(release)
 /* The operands of products. */
 #define PS_FOR_EACH_OPERAND(ONE) ONE(A) ONE(X) ONE(Y)
 
@@ -87,6 +88,7 @@ typedef struct {
     PyObject *delta_type;             /* pyscatter.Delta */
     PyObject *axis_error;             /* numpy.exceptions.AxisError */
     PyObject *record_type;            /* the base of Histogram */
+    PyObject *change_type;            /* the base of ChangeStats */
     PyObject *tb1_edges;              /* array, or NULL: not made yet */
     PyObject *masked_type;            /* MaskedArray, or NULL: none has been seen */
     PyObject *threads_var;            /* context variable: threads of this context */

@@ -20,6 +20,7 @@
 #include "python/assembly.h"
 #include "python/bincount.h"
 #include "python/change_answers.h"
+#include "python/change_record.h"
 #include "python/coloring.h"
 #include "python/containers.h"
 #include "python/conversion.h"
@@ -44,6 +45,7 @@
 #include "python/py_where.h"
 #include "python/softmax.h"
 #include "python/spgemm.h"
+#include "python/tracker.h"
 
 ps_state *
 ps_get_state(PyObject *module)
@@ -455,7 +457,8 @@ start(PyObject *module)
         return -1;
     }
     if (ps_add_plan(module) < 0 || ps_add_containers(module) < 0 ||
-        ps_add_histogram_record(module) < 0) {
+        ps_add_histogram_record(module) < 0 || ps_add_change_record(module) < 0 ||
+        ps_add_tracker(module) < 0) {
         return -1;
     }
     if (ps_add_delta(module) < 0) {
@@ -479,6 +482,7 @@ visit_state(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->delta_type);
     Py_VISIT(state->axis_error);
     Py_VISIT(state->record_type);
+    Py_VISIT(state->change_type);
     Py_VISIT(state->tb1_edges);
     Py_VISIT(state->masked_type);
     Py_VISIT(state->threads_var);
@@ -503,6 +507,7 @@ clear_state(PyObject *module)
     Py_CLEAR(state->delta_type);
     Py_CLEAR(state->axis_error);
     Py_CLEAR(state->record_type);
+    Py_CLEAR(state->change_type);
     Py_CLEAR(state->tb1_edges);
     Py_CLEAR(state->masked_type);
     Py_CLEAR(state->threads_var);
