@@ -123,9 +123,11 @@ class Call(NamedTuple):
             for i in wanted
         ]
 
-    def run(self, arrays):
-        """Return the result."""
+    def run(self, arrays, out=None):
+        """Return the result, in `out` where that is given."""
         args, options = self.arguments(arrays)
+        if out is not None:
+            options["out"] = out
         return OPS[self.name].function(*args, **options)
 
     def vjp(self, arrays, wanted):

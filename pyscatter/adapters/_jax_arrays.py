@@ -10,6 +10,7 @@ import jax
 import numpy as np
 
 import pyscatter as ps
+from pyscatter.adapters import _results
 from pyscatter.adapters._calls import dtype_of, shape_of
 
 INDICES = ("index", "indices", "ids", "gather")
@@ -96,9 +97,17 @@ def callback(function, kinds, arrays):
 
     if not any(map(is_traced, arrays)):
         # A callback outside a program is a program of its own, compiled for each call.
-        return [jax.numpy.asarray(x) for x in host(*arrays)]
+        return [taken(x) for x in host(*arrays)]
     structs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in kinds]
     return jax.pure_callback(host, structs, *arrays, vmap_method="broadcast_all")
+
+
+def taken(x):
+    """Return an array of JAX, on the memory of a result that is nobody else's."""
+    # A view of an operand is read-only: a program may be given its memory to reuse.
+    if _results.is_aligned(x):
+        return jax.device_put(x, may_alias=True)
+    return jax.numpy.asarray(x)
 
 
 def fitted(rets, kinds):
@@ -116,7 +125,7 @@ def kind_of(call, arrays):
 def run(call, arrays):
     """Return the result of a call."""
     kind = kind_of(call, arrays)
-    return callback(lambda *arrays: [call.run(arrays)], [kind], arrays)[0]
+    return callback(lambda *arrays: [_results.run(call, arrays)], [kind], arrays)[0]
 
 
 def derived(call, arrays):
@@ -130,6 +139,8 @@ def derived(call, arrays):
 def apply_reverse(call, operands):
     """Call an operation with its VJP."""
     arrays = prepared(call, operands)
+    if not any(map(is_traced, arrays)):
+        return run(call, arrays)
     wanted = derived(call, arrays)
 
     @jax.custom_vjp
@@ -154,6 +165,8 @@ def apply_reverse(call, operands):
 def apply_forward(call, operands):
     """Call an operation with its JVP."""
     arrays = prepared(call, operands)
+    if not any(map(is_traced, arrays)):
+        return run(call, arrays)
     wanted = derived(call, arrays)
 
     @jax.custom_jvp

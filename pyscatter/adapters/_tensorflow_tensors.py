@@ -11,6 +11,7 @@ import functools
 import numpy as np
 import tensorflow as tf
 
+from pyscatter.adapters import _results
 from pyscatter.adapters._calls import dtype_of, shape_of
 
 GUARD = "pyscatter_calls_python_and_cannot_be_saved_in_a_SavedModel"
@@ -78,11 +79,22 @@ def static(x):
 def run(call, tensors):
     """Return the result of a call."""
     if tf.executing_eagerly():
-        return tf.convert_to_tensor(call.run(arrays_of(tensors)))
+        arrays = arrays_of(tensors)
+        room = _results.room_for(call, arrays)
+        ret = call.run(arrays, room)
+        return taken(ret) if ret is room else tf.convert_to_tensor(ret)
     shapes = [static(x) for x in tensors]
     shape = None if None in shapes else shape_of(call, shapes)
     dtype = dtype_of(call, [x.dtype.as_numpy_dtype for x in tensors])
-    return host(lambda *arrays: [call.run(arrays)], tensors, [(shape, dtype)])[0]
+    kinds = [(shape, dtype)]
+    return host(lambda *arrays: [_results.run(call, arrays)], tensors, kinds)[0]
+
+
+def taken(x):
+    """Return a tensor on the memory of a result that is nobody else's."""
+    if x.dtype.kind in "iufc":
+        return tf.experimental.dlpack.from_dlpack(x.__dlpack__())
+    return tf.convert_to_tensor(x)
 
 
 def gradients(call, tensors, g):
