@@ -167,9 +167,9 @@ NAME(keys_digits, word, u64)(const uint64_t *word, int64_t n, int64_t (*count)[2
 /* Every word has a hash of its own, whose highest bits depend on all bits of the word.
  */
 TEMPLATE_INLINE uint64_t
-hash_of_word(uint64_t word)
+hash_of_word(uint64_t word, bool is_second)
 {
-    word *= UINT64_C(0x9e3779b97f4a7c15);
+    word *= is_second ? UINT64_C(0xa0761d6478bd642f) : UINT64_C(0x9e3779b97f4a7c15);
     word ^= word >> 32;
     return word * UINT64_C(0xd6e8feb86659fd93);
 }

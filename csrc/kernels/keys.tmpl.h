@@ -15,37 +15,92 @@
  * of each key may cost, and where it is spent the caller goes another way.
  */
 
-/* numbered: how many of the n keys have been done, of which key i has become number
+/* The entry that key i of a call is of. */
+TEMPLATE_INLINE int64_t
+OF_TYPE(entry_of)(const int64_t *at, int64_t base, int64_t i)
+{
+    return at != NULL ? at[i] : base + i;
+}
+
+/* The hash of a word, or of the item of an entry. */
+TEMPLATE_INLINE uint64_t
+OF_TYPE(hash_of)(const bool has_items, const ps_key_table *table, uint64_t word,
+                 int64_t entry)
+{
+    return has_items ? hash_of_item(table->items + entry * table->itemsize,
+                                    table->itemsize, table->is_second)
+                     : hash_of_word(word, table->is_second);
+}
+
+/* place[i] = where key i of n <= KEYS_AT_A_TIME is looked for first; asked for ahead of
+ * time are these, then what is known of the numbers there, then the items that these
+ * are of. */
+TEMPLATE_INLINE void
+OF_TYPE(ask_for)(const bool has_items, const bool asks, const ps_key_table *table,
+                 const uint64_t *word, int64_t n, const int64_t *at, int64_t base,
+                 uint64_t *place)
+{
+    const T *const slot = table->slot, *const first = table->first;
+    const uint64_t *const known = table->word;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t entry = OF_TYPE(entry_of)(at, base, i);
+        const uint64_t hash =
+                OF_TYPE(hash_of)(has_items, table, has_items ? 0 : word[i], entry);
+        place[i] = hash >> table->shift;
+        if (asks) {
+            __builtin_prefetch(slot + place[i]);
+        }
+    }
+    for (int64_t i = 0; asks && i < n; i++) {
+        const T number = slot[place[i]];
+        const T known_at = number - (number > 0);
+        __builtin_prefetch(has_items ? (const char *)(first + known_at)
+                                     : (const char *)(known + known_at));
+    }
+    for (int64_t i = 0; has_items && i < n; i++) {
+        const T number = slot[place[i]];
+        if (number > 0) {
+            __builtin_prefetch(table->items +
+                               (int64_t)first[number - 1] * table->itemsize);
+        }
+    }
+}
+
+/* Keys are words, or items (`has_items`): entry e's is table->items + e * itemsize, and
+ * two are compared there, by way of `first`. Other threads may rewrite items meanwhile:
+ * then numbers are wrong.
+ *
+ * numbered: how many of the n keys have been done, of which key i has become number
  * id[i]. Fewer than n: the table is full, or its budget is spent. A new key, that of
  * entry at[i], or base + i where at is NULL, is noted in table->word (words) and
- * table->first. word [n], at [n] or NULL, id [n]; numbers are below table->full <=
- * INT64_MAX of T. */
+ * table->first. word [n] of words, at [n] or NULL, id [n], which may be the words' own
+ * memory; numbers are below table->full <= INT64_MAX of T. */
 TEMPLATE_INLINE int64_t
-OF_TYPE(number_words)(const bool asks, ps_key_table *table, const uint64_t *word,
-                      int64_t n, const int64_t *at, int64_t base, int64_t *id)
+OF_TYPE(number_keys)(const bool has_items, const bool asks, ps_key_table *table,
+                     const uint64_t *word, int64_t n, const int64_t *at, int64_t base,
+                     int64_t *id)
 {
     T *const slot = table->slot, *const first = table->first;
     uint64_t *const known = table->word;
+    const char *const items = table->items;
     const uint64_t mask = table->mask;
-    const int shift = table->shift;
+    const int64_t size = table->itemsize;
     uint64_t place[KEYS_AT_A_TIME];
     for (int64_t start = 0; start < n; start += KEYS_AT_A_TIME) {
         const int64_t stop =
                 n - start < KEYS_AT_A_TIME ? n : start + (int64_t)KEYS_AT_A_TIME;
+        OF_TYPE(ask_for)(has_items, asks, table, word + start, stop - start,
+                         at != NULL ? at + start : NULL, base + start, place);
         for (int64_t i = start; i < stop; i++) {
-            place[i - start] = hash_of_word(word[i]) >> shift;
-            if (asks) {
-                __builtin_prefetch(slot + place[i - start]);
-            }
-        }
-        for (int64_t i = start; asks && i < stop; i++) {
-            const T number = slot[place[i - start]];
-            __builtin_prefetch(known + (number - (number > 0)));
-        }
-        for (int64_t i = start; i < stop; i++) {
+            const int64_t entry = OF_TYPE(entry_of)(at, base, i);
+            const uint64_t key = has_items ? 0 : word[i];
             uint64_t p = place[i - start];
             T number = slot[p];
-            while (number != 0 && known[number - 1] != word[i]) {
+            while (number != 0 &&
+                   (has_items ? !same_items(items + entry * size,
+                                            items + (int64_t)first[number - 1] * size,
+                                            size)
+                              : known[number - 1] != key)) {
                 p = (p + 1) & mask;
                 number = slot[p];
                 if (--table->budget < 0) {
@@ -58,8 +113,10 @@ OF_TYPE(number_words)(const bool asks, ps_key_table *table, const uint64_t *word
                 }
                 number = (T)++table->n;
                 slot[p] = number;
-                known[number - 1] = word[i];
-                first[number - 1] = (T)(at != NULL ? at[i] : base + i);
+                first[number - 1] = (T)entry;
+                if (!has_items) {
+                    known[number - 1] = key;
+                }
             }
             id[i] = (int64_t)number - 1;
         }
@@ -72,67 +129,17 @@ static int64_t
 NAME(keys_words, number, T)(ps_key_table *table, const uint64_t *word, int64_t n,
                             const int64_t *at, int64_t base, int64_t *id)
 {
-    return table->asks ? OF_TYPE(number_words)(true, table, word, n, at, base, id)
-                       : OF_TYPE(number_words)(false, table, word, n, at, base, id);
+    return table->asks
+                   ? OF_TYPE(number_keys)(false, true, table, word, n, at, base, id)
+                   : OF_TYPE(number_keys)(false, false, table, word, n, at, base, id);
 }
 
-/* The same of items: entry at[i], or base + i, is table->items + entry * itemsize, and
- * two are compared there, by way of `first`. Other threads may rewrite them meanwhile:
- * then numbers are wrong. */
+/* Items lie anywhere, whatever the size of the table. */
 static int64_t
 NAME(keys_items, number, T)(ps_key_table *table, const uint64_t *word, int64_t n,
                             const int64_t *at, int64_t base, int64_t *id)
 {
-    T *const slot = table->slot, *const first = table->first;
-    const int64_t size = table->itemsize;
-    uint64_t place[KEYS_AT_A_TIME];
-    (void)word;
-    for (int64_t start = 0; start < n; start += KEYS_AT_A_TIME) {
-        const int64_t stop =
-                n - start < KEYS_AT_A_TIME ? n : start + (int64_t)KEYS_AT_A_TIME;
-        for (int64_t i = start; i < stop; i++) {
-            const int64_t entry = at != NULL ? at[i] : base + i;
-            place[i - start] =
-                    hash_of_item(table->items + entry * size, size, table->is_second) >>
-                    table->shift;
-            __builtin_prefetch(slot + place[i - start]);
-        }
-        for (int64_t i = start; i < stop; i++) {
-            const T number = slot[place[i - start]];
-            __builtin_prefetch(first + (number - (number > 0)));
-        }
-        for (int64_t i = start; i < stop; i++) {
-            const T number = slot[place[i - start]];
-            if (number > 0) {
-                __builtin_prefetch(table->items + (int64_t)first[number - 1] * size);
-            }
-        }
-        for (int64_t i = start; i < stop; i++) {
-            const int64_t entry = at != NULL ? at[i] : base + i;
-            const char *const item = table->items + entry * size;
-            uint64_t p = place[i - start];
-            T number = slot[p];
-            while (number != 0 &&
-                   !same_items(item, table->items + (int64_t)first[number - 1] * size,
-                               size)) {
-                p = (p + 1) & table->mask;
-                number = slot[p];
-                if (--table->budget < 0) {
-                    return i;
-                }
-            }
-            if (number == 0) {
-                if (table->n == table->full) {
-                    return i;
-                }
-                number = (T)++table->n;
-                slot[p] = number;
-                first[number - 1] = (T)entry;
-            }
-            id[i] = (int64_t)number - 1;
-        }
-    }
-    return n;
+    return OF_TYPE(number_keys)(true, true, table, word, n, at, base, id);
 }
 
 /* The same of words between low and low + mask, where the place of a word is its
@@ -166,10 +173,10 @@ NAME(keys_refill, number, T)(ps_key_table *table, int64_t from, int64_t to)
     T *const slot = table->slot;
     const T *const first = table->first;
     for (int64_t i = from; i < to; i++) {
-        const char *const item = table->items + (int64_t)first[i] * table->itemsize;
-        const uint64_t hash = table->items == NULL ? hash_of_word(table->word[i])
-                                                   : hash_of_item(item, table->itemsize,
-                                                                  table->is_second);
+        const uint64_t hash =
+                table->items != NULL
+                        ? OF_TYPE(hash_of)(true, table, 0, first[i])
+                        : OF_TYPE(hash_of)(false, table, table->word[i], 0);
         uint64_t p = hash >> table->shift;
         while (slot[p] != 0) {
             p = (p + 1) & table->mask;

@@ -14,7 +14,7 @@ enum ps_missing {
 };
 
 /* The ways of one column; tests force one. */
-#define PS_FOR_EACH_KEY_WAY(X) X(automatic) X(near) X(hash) X(second) X(sort)
+#define PS_FOR_EACH_KEY_WAY(X) X(automatic) X(near) X(hash) X(spread) X(second) X(sort)
 #define PS_ENUM_KEY_WAY(name) PS_KEY_WAY_##name,
 enum ps_key_way {
     PS_FOR_EACH_KEY_WAY(PS_ENUM_KEY_WAY) PS_NUM_KEY_WAYS

@@ -2,8 +2,9 @@
  *
  *   near     words that lie close together are their own places in a table
  *   hash     an open-addressing table of numbers, which compares what they stand for
- *   second   the same with another hash of items, where keys collide in the first
- *   sort     all entries are sorted, where they collide in that too
+ *   spread   a table for each bucket of words, where one of all would be too large
+ *   second   a table with another hash, where keys collide in the first
+ *   sort     all entries are sorted: words that hardly repeat; keys that collide again
  *
  * All ways number keys in the order of appearance, or, sorted, turn that into the order
  * of keys; so do several threads, each of which numbers a stretch of the entries for
@@ -30,15 +31,6 @@
 #include "ops/keys_table.h"
 #include "ops/run.h"
 #include "ops/widths.h"
-
-enum {
-    /* Entries that are worth a thread of their own: 0.3 ms. */
-    PART = 1 << 16,
-    /* Entries that are looked at before the way is chosen. */
-    LOOKS = 256,
-    /* And before several threads number them: 40 us. */
-    SAMPLE = 4096
-};
 
 /* Twice is once: pointers go with the memory. */
 void
@@ -255,6 +247,7 @@ number_by_table(ps_key_numbering *work, ps_numbered *numbered)
     const ps_status status =
             is_near && work->source->wants_codes   ? ps_code_near(work, numbered)
             : is_near && work->source->call->sorts ? ps_number_near(work, numbered)
+            : work->way == PS_KEY_WAY_spread       ? ps_number_spread(work, numbered)
                                                    : number_and_join(work, numbered);
     for (int64_t i = 0; i < work->parts; i++) {
         ps_close_part(&work->part[i]);
@@ -293,141 +286,7 @@ number_by_appearance(ps_key_source *source, ps_numbered *numbered)
     return status;
 }
 
-/* ---- the decision ---- */
-
-/* Low and high of some words, evenly spread: a sequence that repeats after as many
- * entries is seen through all the same, since nothing depends on the guess but time. */
-static void
-look_at_some(ps_key_numbering *work, ps_key_room *room)
-{
-    const int64_t n = work->source->call->n, step = n / LOOKS;
-    work->low = UINT64_MAX;
-    work->high = 0;
-    for (int64_t i = 0; i < n && step > 1; i += step) {
-        ps_key_words(work->source, i, 1, room->buffer, room->word);
-        ps_kernels()->keys->range(room->word, 1, &work->low, &work->high);
-    }
-}
-
-/* What all words may lie between if some do between low and high: an eighth more on
- * either side. */
-static void
-guess_range(ps_key_numbering *work)
-{
-    const uint64_t more = (work->high - work->low) / 8 + LOOKS;
-    work->low = work->low > more ? work->low - more : 0;
-    work->high = work->high < UINT64_MAX - more ? work->high + more : UINT64_MAX;
-}
-
-/* Low and high of all words, as long as they are no farther apart than `widest`. */
-static ps_status
-look_at_all(ps_key_numbering *work, uint64_t widest, ps_key_room *room)
-{
-    const int64_t n = work->source->call->n;
-    int64_t unheard = 0;
-    for (int64_t i = 0; i < n && (i == 0 || work->high - work->low <= widest);
-         i += PS_KEY_BLOCK) {
-        const int64_t some = ps_min(PS_KEY_BLOCK, n - i);
-        ps_key_words(work->source, i, some, room->buffer, room->word);
-        ps_kernels()->keys->range(room->word, some, &work->low, &work->high);
-        if (ps_run_stops_after(work->run, &unheard, some * 32)) {
-            break;
-        }
-    }
-    return ps_run_status(work->run);
-}
-
-/* Does a table of places pay? It is written once for each of its places, so a range
- * that is wider than the entries are many costs more than a hash: it pays where the
- * range is at most four times as wide as there are entries. A few words tell most
- * ranges that are wide without a look at all, and those that are not without one
- * either, where the first look at places checks the guess. */
-static ps_status
-look_at_range(ps_key_numbering *work, bool may_guess, ps_key_room *room)
-{
-    const ps_keys_call *const call = work->source->call;
-    const int64_t n = call->n;
-    const uint64_t widest = n > INT64_MAX / 4 ? INT64_MAX : 4 * (uint64_t)n - 1;
-    look_at_some(work, room);
-    const bool is_few = n < 16 * LOOKS, seems_near = work->high - work->low <= widest;
-    if (!is_few && !seems_near) {
-        return PS_SUCCESS;
-    }
-    const uint64_t low = work->low, high = work->high;
-    guess_range(work);
-    if (may_guess && !is_few && work->high - work->low <= widest &&
-        (call->sorts || work->source->wants_codes)) {
-        work->is_guess = true;
-        work->way = PS_KEY_WAY_near;
-        return PS_SUCCESS;
-    }
-    work->low = low;
-    work->high = high;
-    PS_TRY(look_at_all(work, widest, room));
-    if (work->high - work->low <= widest) {
-        work->way = PS_KEY_WAY_near;
-    }
-    return PS_SUCCESS;
-}
-
-/* Are keys so few that several threads gain more by numbering stretches than joining
- * them takes? Of SAMPLE entries among u keys SAMPLE^2 / 2u pairs are equal. Joining a
- * key takes 20 ns, numbering an entry 5: u has to be below n / 8. */
-static ps_status
-look_at_repeats(ps_key_numbering *work, ps_key_room *room, bool *are_few)
-{
-    ps_key_source *const source = work->source;
-    const int64_t n = source->call->n, step = n / SAMPLE;
-    ps_key_part sample = {0};
-    ps_status status = ps_open_part(work, &sample, SAMPLE);
-    for (int64_t i = 0; i < SAMPLE && status.code == PS_OK; i++) {
-        const int64_t entry = i * step;
-        ps_key_words(source, entry, 1, room->buffer, room->word);
-        status = ps_number_block(work, &sample, room->word, 1, NULL, entry, room->id);
-    }
-    const int64_t equal = SAMPLE - sample.table.n;
-    *are_few = equal > 4 * (int64_t)SAMPLE * SAMPLE / n;
-    ps_close_part(&sample);
-    return status;
-}
-
-/* How a column is numbered: the way, and how many stretches. Nothing here changes a
- * number, and tests force each way and several stretches on a few entries. Places of a
- * near table are cleared by each stretch, so their range has to be small beside the
- * entries. */
-static ps_status
-choose(ps_key_numbering *work, bool may_guess)
-{
-    const ps_keys_call *const call = work->source->call;
-    const bool has_words = work->source->kind == PS_KEYS_WORDS;
-    ps_key_room *const room = ps_scratch_get((int64_t)sizeof(ps_key_room));
-    ps_status status = room != NULL ? PS_SUCCESS : ps_fail(PS_NO_MEMORY);
-    bool are_few = false;
-    work->way = PS_KEY_WAY_hash;
-    work->is_guess = false;
-    if (has_words && status.code == PS_OK && call->n > 0 &&
-        (call->way == PS_KEY_WAY_automatic || call->way == PS_KEY_WAY_near)) {
-        status = look_at_range(work, may_guess, room);
-    }
-    if (call->way > PS_KEY_WAY_hash && status.code == PS_OK) {
-        work->way = has_words ? PS_KEY_WAY_sort : call->way;
-    }
-    const int64_t most = ps_min(work->run->threads, call->n / PART);
-    if (call->parts > 0) {
-        work->parts =
-                ps_max(1, ps_min(call->parts, ps_min(call->n, PS_MOST_KEY_PARTS)));
-    }
-    else if (work->way == PS_KEY_WAY_near) {
-        are_few = work->high - work->low < (uint64_t)call->n / 8;
-        work->parts = are_few && most > 1 ? ps_min(most, PS_MOST_KEY_PARTS) : 1;
-    }
-    else if (most > 1 && work->way != PS_KEY_WAY_sort && status.code == PS_OK) {
-        status = look_at_repeats(work, room, &are_few);
-        work->parts = are_few ? ps_min(most, PS_MOST_KEY_PARTS) : 1;
-    }
-    ps_scratch_put(room, (int64_t)sizeof(ps_key_room));
-    return status;
-}
+/* ---- the column ---- */
 
 /* Each way starts from nothing: ids of one that was given up are written over. Hostile
  * keys go from hash to hash, and to sorting in the end. */
@@ -439,16 +298,15 @@ number_by(ps_key_numbering *work, ps_numbered *numbered)
         PS_TRY(number_by_table(work, numbered));
         if (atomic_load(&work->is_wrong)) {
             atomic_store(&work->is_wrong, false);
-            PS_TRY(choose(work, false));
+            PS_TRY(ps_choose_keys(work, false));
             return number_by(work, numbered);
         }
         if (!atomic_load(&source->is_hostile)) {
             return PS_SUCCESS;
         }
         atomic_store(&source->is_hostile, false);
-        const bool has_other =
-                source->kind != PS_KEYS_WORDS && work->way == PS_KEY_WAY_hash;
-        work->way = has_other ? PS_KEY_WAY_second : PS_KEY_WAY_sort;
+        work->way =
+                work->way == PS_KEY_WAY_second ? PS_KEY_WAY_sort : PS_KEY_WAY_second;
         return number_by(work, numbered);
     }
     PS_TRY(ps_number_by_sorting(source, numbered));
@@ -469,7 +327,7 @@ ps_number_column(ps_key_source *source, ps_numbered *numbered)
     work->parts = 1;
     work->low = work->high = 0;
     atomic_init(&work->is_wrong, false);
-    ps_status status = choose(work, true);
+    ps_status status = ps_choose_keys(work, true);
     if (status.code == PS_OK) {
         status = number_by(work, numbered);
     }

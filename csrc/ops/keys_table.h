@@ -25,6 +25,7 @@ typedef struct {
     bool is_guess;      /* or so it seems: words may lie beyond; then */
     _Atomic bool is_wrong;
     int64_t parts;
+    int64_t seems; /* as many keys there seem to be, or 0 */
     ps_key_part part[PS_MOST_KEY_PARTS];
 } ps_key_numbering;
 
@@ -35,6 +36,14 @@ typedef struct {
     int64_t id[PS_KEY_BLOCK];
     char buffer[PS_KEY_BLOCK * 16];
 } ps_key_room;
+
+/* How a column is numbered: the way, and how many stretches. The range of near words
+ * may be a guess. */
+ps_status ps_choose_keys(ps_key_numbering *numbering, bool may_guess);
+
+/* Many words: a table for each bucket of them. Where the source is hostile after it
+ * there is no result. */
+ps_status ps_number_spread(ps_key_numbering *numbering, ps_numbered *numbered);
 
 /* Keys that are near, numbered in their order. The parts are closed by the caller. */
 ps_status ps_number_near(ps_key_numbering *numbering, ps_numbered *numbered);
@@ -47,6 +56,11 @@ ps_status ps_code_near(ps_key_numbering *numbering, ps_numbered *numbered);
  * that is not used is not touched. To be closed either way. */
 ps_status ps_open_part(const ps_key_numbering *work, ps_key_part *part, int64_t room);
 void ps_close_part(ps_key_part *part);
+
+/* An empty table of `places` in a part that had another one or none, for keys that are
+ * to be noted in word and first, which stay the caller's. */
+ps_status ps_begin_table(const ps_key_numbering *work, ps_key_part *part,
+                         uint64_t *word, void *first, int64_t places);
 
 /* The table goes, numbers stay. */
 void ps_free_places(ps_key_part *part);

@@ -1,6 +1,5 @@
 """The keys family against its slow twin: every dtype, every way, every option."""
 
-import itertools
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from pyscatter import _core
 from tests import reference
 from tests.cases import DTYPES, random_values, rng_for
 
-WAYS = ("near", "hash", "second", "sort")
+WAYS = ("near", "hash", "spread", "second", "sort")
 MISSING = ("group", "drop", "raise")
 STRINGS = ("S1", "S5", "S8", "S9", "S21", "U1", "U2", "U3", "U12", ">U12", ">U2")
 RECORDS = {
@@ -464,35 +463,6 @@ def test_uniques_of_ids_are_the_keys(numbers, dtype, forced, parts):
             same(ps.factorize(keys, sort=sort)[0], ids)
     finally:
         _core.force_keys(*before)
-
-
-def test_ways_and_threads_give_one_result():
-    rng = rng_for("threads")
-    n = 300_000
-    wide = rng.integers(-(2**62), 2**62, n)
-    for keys in (
-        rng.integers(0, 1000, n),
-        wide[rng.integers(0, 1000, n)],
-        wide,
-        wide[rng.integers(0, 500, n)].astype("f4"),
-        rng.integers(0, 70000, n).astype("U7"),
-    ):
-        for sort, missing in itertools.product((True, False), ("group", "drop")):
-            results = []
-            for threads, (forced, parts) in itertools.product(
-                (1, 2), ((None, 0), ("hash", 3), ("sort", 0))
-            ):
-                before = _core.force_keys(forced, parts)
-                with ps.num_threads(threads):
-                    results.append(
-                        ps.factorize(
-                            keys, sort=sort, missing=missing, return_first=True
-                        )
-                    )
-                _core.force_keys(*before)
-            for result in results[1:]:
-                assert (result[0] == results[0][0]).all()
-                assert (result[2] == results[0][2]).all()
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -116,7 +116,7 @@ def test_another_thread_rewrites_the_keys(dtype):
     thread.start()
     try:
         for turn in range(60):
-            way = (None, "near", "hash", "second", "sort")[turn % 5]
+            way = (None, "near", "hash", "spread", "second", "sort")[turn % 6]
             before = _core.force_keys(way, turn % 4)
             ids, uniques = ps.factorize(keys, sort=turn % 2 == 0)
             _core.force_keys(*before)

@@ -1,0 +1,58 @@
+"""Whatever the way and the number of threads, keys have the same numbers."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import pyscatter as ps
+from pyscatter import _core
+from tests.cases import rng_for
+
+
+def test_ways_and_threads_give_one_result():
+    rng = rng_for("threads")
+    n = 300_000
+    wide = rng.integers(-(2**62), 2**62, n)
+    for keys in (
+        rng.integers(0, 1000, n),
+        wide[rng.integers(0, 1000, n)],
+        wide,
+        wide[rng.integers(0, 500, n)].astype("f4"),
+        rng.integers(0, 70000, n).astype("U7"),
+    ):
+        for sort, missing in itertools.product((True, False), ("group", "drop")):
+            results = []
+            for threads, (forced, parts) in itertools.product(
+                (1, 2), ((None, 0), ("hash", 3), ("spread", 0), ("sort", 0))
+            ):
+                before = _core.force_keys(forced, parts)
+                with ps.num_threads(threads):
+                    results.append(
+                        ps.factorize(
+                            keys, sort=sort, missing=missing, return_first=True
+                        )
+                    )
+                _core.force_keys(*before)
+            for result in results[1:]:
+                assert (result[0] == results[0][0]).all()
+                assert (result[2] == results[0][2]).all()
+
+
+@pytest.mark.parametrize("repeats", ["some", "none", "runs"])
+def test_keys_that_fill_caches(repeats):
+    """So many that the way depends on how often they repeat."""
+    rng = rng_for("many")
+    n, groups = 600_000, 300_000
+    wide = rng.integers(-(2**62), 2**62, n)
+    ids = np.sort(rng.integers(0, groups, n))
+    keys = wide if repeats == "none" else wide[ids]
+    keys = rng.permutation(keys) if repeats == "some" else keys
+    for sort, threads in itertools.product((True, False), (1, 2)):
+        before = _core.force_keys("hash", 1)
+        expected = ps.factorize(keys, sort=sort, return_first=True)
+        _core.force_keys(*before)
+        with ps.num_threads(threads):
+            result = ps.factorize(keys, sort=sort, return_first=True)
+        for one, other in zip(result, expected, strict=True):
+            assert one.tobytes() == other.tobytes()
