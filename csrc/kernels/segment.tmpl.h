@@ -71,6 +71,7 @@ OF_TYPE(row_at)(const char *values, const ps_segments *segments, int64_t i,
         for (int64_t byte = 0; byte < nbytes; byte += CACHE_LINE) {
             __builtin_prefetch(next + byte);
         }
+        __builtin_prefetch(next + nbytes - 1);
     }
     return (const T *)(values + segments->row[i] * segments->value_stride);
 }
