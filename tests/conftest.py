@@ -29,7 +29,7 @@ MARKERS = (
     "alone: wants the machine to itself: threads, signals, forks",
 )
 FEW = 4  # things of which a sample has all: levels, threads, libraries
-EXAMPLES = {"brief": 30, "quick": 100, "full": 300, "nightly": 20_000}
+EXAMPLES = {"brief": 20, "quick": 100, "full": 150, "nightly": 20_000}
 
 for name, examples in EXAMPLES.items():
     settings.register_profile(
