@@ -15,7 +15,6 @@ from pyscatter.bench import OURS, Problem, Way, Workload, rng
 
 ENTRIES = 5_000_000
 UNEVEN = np.sort(rng().random(101))
-REAL = "b1 i8 u8 i16 u16 i32 u32 i64 u64 f16 f32 f64".split()
 
 
 def numbers(x, edges):
@@ -104,19 +103,20 @@ WORKLOADS = (
 
 
 def sweep_rows():
-    """Every real dtype."""
-    return [("index", dtype) for dtype in REAL]
+    """Every dtype that kernels() lists and NumPy has."""
+    rows = harness.kernel_rows("bins")
+    return [row for row in rows if harness.numpy_dtype(row[1]) is not None]
 
 
 def sweep_problem(op, dtype, n, width):
     """One dtype: n * width elements among uneven edges."""
     del op
-    x = (rng().random(n * width) * 100).astype(dtype)
+    x = (rng().random(n * width) * 100).astype(harness.numpy_dtype(dtype))
     return numbers(x, np.concatenate([[-1.0], UNEVEN * 100, [200.0]]))
 
 
 SUITE = harness.Suite(
-    "bench_bins", WORKLOADS, sweep_rows, sweep_problem, ("index", "f64")
+    "bench_bins", WORKLOADS, sweep_rows, sweep_problem, ("find", "f64")
 )
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ import numpy as np
 
 import pyscatter as ps
 from benchmarks import harness, rivals
-from benchmarks.bench_bins import REAL
 from benchmarks.bench_scatter import scaled
 from pyscatter.bench import OURS, Problem, Way, Workload, rng
 
@@ -76,19 +75,20 @@ WORKLOADS = (
 
 
 def sweep_rows():
-    """Every real dtype."""
-    return [("count", dtype) for dtype in REAL if dtype != "b1"]
+    """Every dtype that kernels() lists and NumPy's histogram takes."""
+    rows = harness.kernel_rows("histogram")
+    return [row for row in rows if row[1] != "b1" and harness.numpy_dtype(row[1])]
 
 
 def sweep_problem(op, dtype, n, width):
     """One dtype: n * width elements in 30 bins."""
     del op
-    x = (rng().random(n * width) * 100).astype(dtype)
+    x = (rng().random(n * width) * 100).astype(harness.numpy_dtype(dtype))
     return counted(x, 30, (0, 128))
 
 
 SUITE = harness.Suite(
-    "bench_histogram", WORKLOADS, sweep_rows, sweep_problem, ("count", "f64")
+    "bench_histogram", WORKLOADS, sweep_rows, sweep_problem, ("measure", "f64")
 )
 
 if __name__ == "__main__":

@@ -134,8 +134,10 @@ take_new(const ready_change *ready, int64_t first, int64_t n, const change_room 
     return to;
 }
 
-/* Elements that were measured in the room go to the copy, run by run: it is strided, of
- * the other byte order, or the old array itself, which had to be read first. */
+/* Elements that were measured in the room go to the copy. One that lies side by side
+ * takes them whole: it is too large for the caches, or the old array itself, which had
+ * to be read first. Any other is strided or of the other byte order, and is written run
+ * by run. */
 static void
 store_new(const ready_change *ready, int64_t first, int64_t n, const char *from)
 {
@@ -396,10 +398,9 @@ run_any_part(void *context, int64_t part)
 
 /* ---- the op ---- */
 
-/* What elements of a dtype are measured as: bools and integers as float64, of which
- * those of up to 32 bits lose nothing. */
-static enum ps_dtype
-measured_as(enum ps_dtype dtype)
+/* Bools and integers as float64, of which those of up to 32 bits lose nothing. */
+enum ps_dtype
+ps_measured_as(enum ps_dtype dtype)
 {
     switch (ps_dtype_kind[dtype]) {
         case PS_KIND_HALF:
@@ -430,7 +431,7 @@ make_ready(ps_change_call *call, ready_change *ready)
 {
     const enum ps_dtype dtype = call->now.dtype;
     ready->call = call;
-    ready->type = measured_as(dtype);
+    ready->type = ps_measured_as(dtype);
     ready->is_half = ps_dtype_kind[dtype] == PS_KIND_HALF;
     ready->is_wide = dtype == PS_i64 || dtype == PS_u64;
     ready->is_copied_first = ready->is_streamed = ready->is_over_old = false;

@@ -51,4 +51,7 @@ extern const ps_change ps_no_change;
 /* Is this dtype one that can be measured? */
 bool ps_is_measurable(enum ps_dtype dtype);
 
+/* What elements of such a dtype are measured as: f32, f64, c64 or c128. */
+enum ps_dtype ps_measured_as(enum ps_dtype dtype);
+
 #endif

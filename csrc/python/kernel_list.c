@@ -1,7 +1,10 @@
 /* What was built: kernels(), by which tests and benchmarks find all there is to try. */
 #include "python/kernel_list.h"
 
+#include "base/bins.h"
 #include "kernels/kernels.h"
+#include "ops/bins.h"
+#include "ops/change.h"
 #include "ops/values.h"
 
 #define OP_NAME(name, ...) [PS_##name] = #name,
@@ -20,18 +23,25 @@ static const char *const product_names[PS_NUM_PRODUCTS] = {
  * dtype has them tested by dtype. */
 static const struct {
     const char *family, *op;
-} listed[] = {{"scatter", NULL},      {"plan", NULL},        {"where", NULL},
-              {"segment", NULL},      {"scan", NULL},        {"scatter", "set"},
-              {"gather", "get"},      {"nonzero", "find"},   {"where", "select"},
-              {"where", "set"},       {"where", "compress"}, {"delta", "find"},
-              {"quantile", "select"}, {"spmm", NULL},        {"spmm", "sddmm"}};
+} listed[] = {{"scatter", NULL},     {"plan", NULL},        {"where", NULL},
+              {"segment", NULL},     {"scan", NULL},        {"scatter", "set"},
+              {"gather", "get"},     {"nonzero", "find"},   {"where", "select"},
+              {"where", "set"},      {"where", "compress"}, {"change", "measure"},
+              {"keys", "number"},    {"bins", "find"},      {"histogram", "measure"},
+              {"accumulate", "add"}, {"delta", "find"},     {"quantile", "select"},
+              {"spmm", NULL},        {"spmm", "sddmm"}};
 enum {
     N_GRIDS = 5,
     N_LISTED = sizeof(listed) / sizeof(listed[0]),
     DOTS = N_LISTED - 1,
     PRODUCTS = N_LISTED - 2,
     QUANTILES = N_LISTED - 3,
-    DELTAS = N_LISTED - 4
+    DELTAS = N_LISTED - 4,
+    ACCUMULATIONS = N_LISTED - 5,
+    HISTOGRAMS = N_LISTED - 6,
+    BINS = N_LISTED - 7,
+    KEYS = N_LISTED - 8,
+    CHANGES = N_LISTED - 9
 };
 
 typedef void (*any_kernel)(void);
@@ -47,6 +57,34 @@ product_at(const ps_kernel_table *kernels, int op, int dtype)
     return is_sum || ps_dtype_kind[dtype] != PS_KIND_COMPLEX
                    ? (any_kernel)kernels->spmm_list[dtype]
                    : NULL;
+}
+
+/* Elements of these families are measured, or their gradients added, as one of a few
+ * types; bins have a kernel for each way to find them. */
+static any_kernel
+measure_at(const ps_kernel_table *kernels, int row, int dtype)
+{
+    const bool is_complex = ps_dtype_kind[dtype] == PS_KIND_COMPLEX;
+    if (row == CHANGES && ps_is_measurable((enum ps_dtype)dtype)) {
+        const enum ps_dtype type = ps_measured_as((enum ps_dtype)dtype);
+        return type == PS_f32   ? (any_kernel)kernels->change->f32
+               : type == PS_f64 ? (any_kernel)kernels->change->f64
+               : type == PS_c64 ? (any_kernel)kernels->change->c64
+                                : (any_kernel)kernels->change->c128;
+    }
+    if (row == ACCUMULATIONS) {
+        return (any_kernel)kernels->accumulate[is_complex ? PS_c128 : PS_f64][dtype];
+    }
+    if (row == KEYS) {
+        return (any_kernel)kernels->keys->canon[dtype];
+    }
+    if (is_complex || !ps_is_measurable((enum ps_dtype)dtype)) {
+        return NULL;
+    }
+    const enum ps_dtype type = ps_bin_type((enum ps_dtype)dtype);
+    return row == HISTOGRAMS ? (any_kernel)kernels->bins->measure[type]
+           : row == BINS     ? (any_kernel)kernels->bins->find[0][type]
+                             : NULL;
 }
 
 /* The kernel of a row of `listed` at a level; NULL: there is none. */
@@ -80,6 +118,12 @@ kernel_at(enum ps_level level, int row, int op, int dtype)
             return (any_kernel)kernels->where[size];
         case 9:
             return (any_kernel)kernels->where_set[size];
+        case CHANGES:
+        case KEYS:
+        case BINS:
+        case HISTOGRAMS:
+        case ACCUMULATIONS:
+            return measure_at(kernels, row, dtype);
         case DELTAS:
             return (any_kernel)kernels->delta->words[size];
         case QUANTILES:
