@@ -1,7 +1,7 @@
-/* Stamps the kernels of sparse products (spgemm.tmpl.h), for the baseline, whose
- * kernels serve all levels: each term goes where a table says, and no level makes
- * vectors of that.
+/* Stamps the kernels of sparse products (spgemm.tmpl.h), for the baseline and AVX2,
+ * which ranks twice as many columns at a time; wider vectors would hardly be full.
  */
+#include "base/terms.h"
 #include "kernels/stamps.h"
 
 #if defined(__SSE2__)
@@ -65,6 +65,37 @@ list_bits(uint64_t bits, int64_t base, int32_t *number)
         bits &= bits - 1;
     }
     return n;
+}
+
+/* rank[i] = how many of column [n] are smaller than column[i]. Whole vectors are read
+ * and written, twice two of AVX2: both arrays have room for 15 more. Which column is
+ * smaller nobody can foretell: this has no branch that asks, and takes n * n / 10 ns
+ * for n columns where a sort of 64 takes 1,500. */
+#if defined(ISA_HAS_AVX2)
+#define RANK_BYTES 32
+#else
+#define RANK_BYTES 16
+#endif
+typedef int32_t ranks __attribute__((vector_size(RANK_BYTES)));
+enum {
+    RANKS = RANK_BYTES / (int)sizeof(int32_t)
+};
+
+OF_UNIT void
+rank_columns(const int32_t *restrict column, int64_t n, int32_t *restrict rank)
+{
+    for (int64_t i = 0; i < n; i += 2 * RANKS) {
+        ranks x, y, x_rank = {0}, y_rank = {0};
+        memcpy(&x, column + i, sizeof(x));
+        memcpy(&y, column + i + RANKS, sizeof(y));
+        for (int64_t j = 0; j < n; j++) {
+            const ranks other = column[j] - (ranks){0};
+            x_rank -= x > other;
+            y_rank -= y > other;
+        }
+        memcpy(rank + i, &x_rank, sizeof(x));
+        memcpy(rank + i + RANKS, &y_rank, sizeof(y));
+    }
 }
 
 #define TEMPLATE "kernels/combine.tmpl.h"

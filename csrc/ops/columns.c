@@ -40,7 +40,7 @@ count_row(const ps_product *product, int64_t row, int32_t mark, int32_t *marks,
           ps_run *run, int64_t *unheard)
 {
     const ps_factor *const a = &product->a, *const b = &product->b;
-    const int32_t *const b_col = product->b_narrow;
+    const int32_t *const b_col = product->b.narrow;
     int64_t n = 0;
     for (int64_t i = a->edge[row]; i < a->edge[row + 1]; i++) {
         const int64_t from = b->edge[a->col[i]], to = b->edge[a->col[i] + 1];

@@ -16,7 +16,7 @@ ps_status ps_count_columns(ps_product *product, ps_product_chunk *chunk, ps_run 
 static inline int64_t
 ps_right_col(const ps_product *product, int64_t j)
 {
-    return product->b_narrow != NULL ? product->b_narrow[j] : product->b.col[j];
+    return product->b.narrow != NULL ? product->b.narrow[j] : product->b.col[j];
 }
 
 /* A hash table of columns, at most half full: places in an array of columns. What it

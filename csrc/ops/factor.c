@@ -12,6 +12,7 @@
 
 #include "base/scratch.h"
 #include "base/sizes.h"
+#include "base/terms.h"
 #include "ops/convert.h"
 #include "ops/group.h"
 #include "ops/run.h"
@@ -20,7 +21,9 @@ enum {
     /* Numbers that are read at a time. */
     BLOCK = 4096,
     /* Rows of the right factor that are kept although nothing names them. */
-    SPARE_ROWS = 1024
+    SPARE_ROWS = 1024,
+    /* Zeros behind the columns, for kernels that ask ahead. */
+    SPARE_COLUMNS = 2 * PS_TERMS_AHEAD
 };
 
 /* Room for n numbers and one more, or NULL: edges are one more than rows, and no room
@@ -38,14 +41,55 @@ put_numbers(int64_t *numbers, int64_t n)
     ps_scratch_put(numbers, 8 * (n + 1));
 }
 
+/* Columns that fit in 32 bits, and the end of them. */
+static int64_t
+narrow_bytes(int64_t n)
+{
+    return 4 * (n + PS_TERMS_STEP);
+}
+
+/* Room for columns of 32 bits, and the end behind them, at which kernels that read
+ * several at a time see that there are no more. False: no memory. */
+static bool
+open_narrow(ps_factor *factor)
+{
+    factor->narrow = ps_scratch_get(narrow_bytes(factor->nnz));
+    if (factor->narrow != NULL) {
+        memset(factor->narrow + factor->nnz, 0xff, 4 * PS_TERMS_STEP);
+    }
+    return factor->narrow != NULL;
+}
+
+/* The same of 64 bits, which kernels that ask ahead may take for rows. */
+static bool
+open_wide(ps_factor *factor)
+{
+    factor->col = get_numbers(factor->nnz + SPARE_COLUMNS);
+    if (factor->col != NULL) {
+        memset(factor->col + factor->nnz, 0, SPARE_COLUMNS * 8);
+    }
+    return factor->col != NULL;
+}
+
+/* Columns [first, first + n), which have been checked, and so are below 2^31 where the
+ * matrix is no wider. */
+static void
+narrow_block(const ps_factor *factor, int64_t first, int64_t n, const int64_t *column)
+{
+    for (int64_t i = 0; i < n; i++) {
+        factor->narrow[first + i] = (int32_t)column[i];
+    }
+}
+
 /* Sizes are kept in the factor, so closing needs no more than that. */
 void
 ps_close_factor(ps_factor *factor)
 {
     put_numbers(factor->edge, factor->n_rows);
-    put_numbers(factor->col, factor->nnz);
+    put_numbers(factor->col, factor->nnz + SPARE_COLUMNS);
     put_numbers(factor->order, factor->nnz);
-    factor->edge = factor->col = factor->order = NULL;
+    ps_scratch_put(factor->narrow, narrow_bytes(factor->nnz));
+    *factor = (ps_factor){.n_rows = 0};
 }
 
 /* Rows of a CSR. Each block of edges begins where the one before it has ended, unless
@@ -53,7 +97,7 @@ ps_close_factor(ps_factor *factor)
 static ps_status
 copy_rows(const ps_matrix *matrix, ps_factor *factor, ps_run *run)
 {
-    int64_t unheard = 0, before = 0;
+    int64_t column[BLOCK], unheard = 0, before = 0;
     PS_TRY(ps_check_ends(matrix));
     factor->edge[0] = 0;
     for (int64_t first = 0; first < factor->n_rows; first += BLOCK) {
@@ -72,7 +116,11 @@ copy_rows(const ps_matrix *matrix, ps_factor *factor, ps_run *run)
     }
     for (int64_t first = 0; first < factor->nnz; first += BLOCK) {
         const int64_t n = ps_min(BLOCK, factor->nnz - first);
-        PS_TRY(ps_read_places(matrix, false, first, n, factor->col + first));
+        int64_t *const to = factor->narrow != NULL ? column : factor->col + first;
+        PS_TRY(ps_read_places(matrix, false, first, n, to));
+        if (factor->narrow != NULL) {
+            narrow_block(factor, first, n, column);
+        }
         if (ps_run_stops_after(run, &unheard, 8 * n)) {
             return ps_run_status(run);
         }
@@ -111,19 +159,41 @@ sort_rows(const ps_matrix *matrix, ps_factor *factor, ps_run *run)
     return status;
 }
 
+/* Columns that a conversion has left: it writes pointers and entries of one width, and
+ * pointers are wide. */
+static ps_status
+narrow_columns(ps_factor *factor, ps_run *run)
+{
+    if (!open_narrow(factor)) {
+        return ps_fail(PS_NO_MEMORY);
+    }
+    ps_stretch part = ps_stretch_of(run, factor->nnz, 8);
+    while (ps_next_stretch(&part)) {
+        narrow_block(factor, part.first, part.last - part.first,
+                     factor->col + part.first);
+    }
+    put_numbers(factor->col, factor->nnz + SPARE_COLUMNS);
+    factor->col = NULL;
+    return ps_run_status(run);
+}
+
 /* Memory first, then what fills it; whoever called closes what there is of it on
  * failure. */
 static ps_status
-make_factor(const ps_matrix *matrix, ps_factor *factor, ps_run *run)
+make_factor(const ps_matrix *matrix, bool is_narrow, ps_factor *factor, ps_run *run)
 {
     *factor = (ps_factor){.n_rows = matrix->n_rows, .nnz = matrix->nnz};
     factor->edge = get_numbers(factor->n_rows);
-    factor->col = get_numbers(factor->nnz);
-    if (factor->edge == NULL || factor->col == NULL) {
+    const bool is_copied = matrix->format == PS_CSR;
+    if (factor->edge == NULL ||
+        !(is_copied && is_narrow ? open_narrow(factor) : open_wide(factor))) {
         return ps_fail(PS_NO_MEMORY);
     }
-    return matrix->format == PS_CSR ? copy_rows(matrix, factor, run)
-                                    : sort_rows(matrix, factor, run);
+    if (is_copied) {
+        return copy_rows(matrix, factor, run);
+    }
+    PS_TRY(sort_rows(matrix, factor, run));
+    return is_narrow ? narrow_columns(factor, run) : PS_SUCCESS;
 }
 
 /* ---- inner rows that occur ---- */
@@ -184,7 +254,7 @@ make_renumbered(const ps_matrix *right, ps_factor *a, ps_factor *b, ps_run *run)
         status = renumber(right, a, &work, &renumbered, run);
     }
     if (status.code == PS_OK) {
-        status = make_factor(&renumbered, b, run);
+        status = make_factor(&renumbered, renumbered.n_cols <= INT32_MAX, b, run);
     }
     put_numbers(work.row, right->nnz);
     put_numbers(work.col, right->nnz);
@@ -200,10 +270,10 @@ ps_make_factors(const ps_matrix *left, const ps_matrix *right, ps_factor *a,
                 ps_factor *b, ps_run *run)
 {
     *b = (ps_factor){.n_rows = 0};
-    PS_TRY(make_factor(left, a, run));
+    PS_TRY(make_factor(left, false, a, run));
     const int64_t spare = SPARE_ROWS + ps_min(left->nnz, INT64_MAX / 8) +
                           ps_min(right->nnz, INT64_MAX / 8);
     return right->format != PS_CSR && right->n_rows > spare
                    ? make_renumbered(right, a, b, run)
-                   : make_factor(right, b, run);
+                   : make_factor(right, right->n_cols <= INT32_MAX, b, run);
 }

@@ -8,14 +8,17 @@
  * keep their order. All numbers have been checked. */
 typedef struct {
     int64_t n_rows, nnz;
-    int64_t *edge;  /* [n_rows + 1] */
-    int64_t *col;   /* [nnz] */
+    int64_t *edge; /* [n_rows + 1] */
+    /* [nnz], one of them: then zeros, or -1 (base/terms.h) */
+    int64_t *col;
+    int32_t *narrow;
     int64_t *order; /* NULL: i */
 } ps_factor;
 
 /* Make the two factors of a product. Where the right one has far more rows than both
  * have entries, and does not say so by row pointers, rows that no entry names are left
- * out: memory never depends on the inner size alone. To be closed in any case. */
+ * out: memory never depends on the inner size alone. Columns of the right one are
+ * narrow where they fit: half of what every term reads. To be closed in any case. */
 ps_status ps_make_factors(const ps_matrix *left, const ps_matrix *right, ps_factor *a,
                           ps_factor *b, ps_run *run);
 

@@ -107,10 +107,47 @@ open_factors(ps_state *state, PyArrayObject *a, int64_t n_a, PyArrayObject *b,
     return values->b != NULL ? 0 : -1;
 }
 
+/* Values as kernels take them, with room for the result's. 0, or -1 with an exception.
+ */
+static int
+describe(ps_state *state, ps_product *product, const factors *values,
+         ps_values_call *call)
+{
+    *call = (ps_values_call){.product = product,
+                             .type = values->computed,
+                             .a = PyArray_BYTES(values->a),
+                             .b = PyArray_BYTES(values->b)};
+    return is_settled(state, values->a, values->computed, product->a.nnz) &&
+                           is_settled(state, values->b, values->computed,
+                                      product->b.nnz)
+                   ? 0
+                   : ps_raise_changed("data");
+}
+
+/* Bytes that a pass over all terms moves. */
+static int64_t
+bytes_of(const ps_product *product)
+{
+    return 16 * ps_min(product->n_terms, INT64_MAX / 16);
+}
+
+/* Sizes and values of a product that is open. */
+static int
+find_values(ps_state *state, ps_product *product, const factors *values)
+{
+    ps_values_call call;
+    return describe(state, product, values, &call) < 0
+                   ? -1
+                   : ps_raise(
+                             state,
+                             ps_run_op(state, ps_find_values, &call, bytes_of(product)),
+                             "A");
+}
+
 /* The product's values, in its result's dtype; structure goes to indptr and indices,
  * unless they are NULL. */
 static PyArrayObject *
-multiply(ps_state *state, const ps_product *product, const factors *values,
+multiply(ps_state *state, ps_product *product, const factors *values,
          PyArrayObject *indptr, PyArrayObject *indices)
 {
     const npy_intp nnz = product->nnz;
@@ -120,24 +157,20 @@ multiply(ps_state *state, const ps_product *product, const factors *values,
     if (out == NULL) {
         return NULL;
     }
-    if (!is_settled(state, values->a, values->computed, product->a.nnz) ||
-        !is_settled(state, values->b, values->computed, product->b.nnz)) {
-        ps_raise_changed("data");
+    ps_values_call call;
+    if (describe(state, product, values, &call) < 0) {
         Py_DECREF((PyObject *)out);
         return NULL;
     }
-    ps_values_call call = {.product = product,
-                           .type = values->computed,
-                           .a = PyArray_BYTES(values->a),
-                           .b = PyArray_BYTES(values->b),
-                           .out = PyArray_BYTES(out)};
+    call.out = PyArray_BYTES(out);
     if (indices != NULL) {
         call.is_wide = PyArray_ITEMSIZE(indices) == 8;
         call.indptr = PyArray_DATA(indptr);
         call.indices = PyArray_DATA(indices);
     }
-    const int64_t nbytes = 16 * ps_min(product->n_terms, INT64_MAX / 16);
-    if (ps_raise(state, ps_run_op(state, ps_multiply_values, &call, nbytes), "A") < 0) {
+    const ps_status status =
+            ps_run_op(state, ps_multiply_values, &call, bytes_of(product));
+    if (ps_raise(state, status, "A") < 0) {
         Py_CLEAR(out);
     }
     else if (!PyArray_EquivTypes(PyArray_DESCR(out), values->result)) {
@@ -252,7 +285,10 @@ run_product(product_work *work, PyObject *left, PyObject *right)
     if (work->capsule == NULL) {
         return -1;
     }
-    const ps_product *const product = PyCapsule_GetPointer(work->capsule, capsule_name);
+    ps_product *const product = PyCapsule_GetPointer(work->capsule, capsule_name);
+    if (product->is_open && find_values(work->state, product, &work->values) < 0) {
+        return -1;
+    }
     const int64_t largest = ps_max(product->nnz, ps_max(a.n_rows, b.n_cols));
     const bool is_wide =
             has_wide_structure(&a) || has_wide_structure(&b) || largest >= INT32_MAX;
@@ -333,7 +369,7 @@ ps_py_spgemm_again(PyObject *module, PyObject *args)
         return NULL;
     }
     const ps_container *const container = ps_container_of(state, like);
-    const ps_product *const product = PyCapsule_GetPointer(capsule, capsule_name);
+    ps_product *const product = PyCapsule_GetPointer(capsule, capsule_name);
     if (product == NULL || container == NULL) {
         if (!PyErr_Occurred()) {
             PyErr_SetString(PyExc_TypeError, "expected a container");

@@ -118,6 +118,7 @@ MOST_KERNELS = 1200
 MOST_BYTES = 7_000_000
 ELEMENTS = "scatter scatter_runs scatter_checked scatter_runs_checked"
 RUNNING = "scan_checked scan_runs"
+PRODUCTS = "spgemm_add spgemm_take spgemm_few spgemm_list"
 FAMILIES = {
     "scatter": f"{ELEMENTS} scatter_rows set set_checked",
     "gather": "gather gather_checked",
@@ -133,7 +134,7 @@ FAMILIES = {
     ),
     "nonzero": "truth truth_words positions split",
     "spmm": "spmm_rows spmm_slices spmm_list spmm_finish sddmm",
-    "spgemm": "spgemm_add spgemm_take spgemm_few spgemm_list",
+    "spgemm": PRODUCTS,
     "delta": (
         "delta_words delta_take delta_put delta_meet delta_store delta_hash delta_gaps "
         "delta_ungap delta_tally"
@@ -172,7 +173,8 @@ def kernels():
 
 def names_at(kernels, level, stems):
     """Kernels of some stems that serve a level; AVX-512 has some of AVX2's."""
-    shared = (*ELEMENTS.split(), *RUNNING.split()) if level == "avx512" else ()
+    lent = f"{ELEMENTS} {RUNNING} {PRODUCTS}".split()
+    shared = lent if level == "avx512" else []
     at = {stem: "avx2" if stem in shared else level for stem in stems}
     return [name for stem, own, name in kernels if at.get(stem) == own]
 

@@ -121,6 +121,50 @@ def test_rows_by_list_bits_and_hash(columns, terms):
         check(a, getattr(coo, f"to_{form}")())
 
 
+@pytest.mark.parametrize("terms", [1, 7, 8, 9, 191, 192, 193, 5000])
+@pytest.mark.parametrize("dtype", ["f4", "c16", "?"])
+def test_rows_of_one_entry_and_of_several(terms, dtype):
+    """One entry of A and a row of B that ascends, falls at its end, or repeats."""
+    rng = np.random.default_rng(terms)
+    up = np.arange(terms) * 3
+    last = up.copy()
+    last[-1] = up[-2] if terms > 1 else 0
+    short = np.arange(5) * 7
+    col = np.concatenate([up, last, up[::-1], short, short])
+    edge = np.cumsum([0, terms, terms, terms, 5, 5])
+    b = ps.CSR((numbers(rng, dtype, col.size), col, edge), (5, 3 * terms + 40))
+    k = np.array([0, 1, 2, 4, 0, 1, 3, 3, 4, 2])
+    a = ps.CSR((numbers(rng, dtype, k.size), k, [0, 1, 2, 3, 4, 6, 8, 10]), (7, 5))
+    found = set()
+    for level in ps._core.levels():
+        ps._core.force_level(level)
+        c, plan = ps.spgemm(a, b, plan=True)
+        assert plan(a.data, b.data).data.tobytes() == c.data.tobytes()
+        found.add((c.data.tobytes(), c.indices.tobytes(), c.indptr.tobytes()))
+    check(a, b, c)
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_more_terms_than_there_is_room_for(index):
+    """So many that sizes are found before values."""
+    n, rows = 4096, 4100
+    col = np.array([5, 3], index)[np.arange(n) % 2]
+    b = ps.CSR((np.ones(n, "u4"), col, np.array([0, n], index)), (1, n))
+    ones = np.ones(rows, "u4")
+    a = ps.CSR(
+        (ones, np.zeros(rows, index), np.arange(rows + 1, dtype=index)), (rows, 1)
+    )
+    for number in (1, 2):
+        with ps.num_threads(number):
+            c, plan = ps.spgemm(a, b, plan=True)
+        assert c.nnz == plan.nnz == 2 * rows
+        assert c.indices.dtype == index
+        assert c.indices.tolist() == [3, 5] * rows
+        assert c.data.tolist() == [n // 2] * (2 * rows)
+        assert plan(2 * ones, b.data).data.tolist() == [n] * (2 * rows)
+
+
 def test_memory_does_not_depend_on_the_inner_size():
     inner = 2**55
     k = np.array([5, 2**40, 2**54, 5])
