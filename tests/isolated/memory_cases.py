@@ -208,6 +208,10 @@ def products(number):
             out, x = numbers(size, width), X[:, :width].copy()
             name = f"spmm {format} {width} mixed"
             yield operation(name, mixed_product, A, x, out, target=out)
+        out, column = numbers(size), X[:, 0].copy()
+        yield operation(
+            f"spmm {format} column", ps.spmm, A, column, out=out, target=out
+        )
         out, call = numbers(number), (f"sddmm {format}", ps.sddmm, A, X, X)
         yield operation(*call, values="scale", out=out, target=out)
 

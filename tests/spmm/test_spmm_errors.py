@@ -196,6 +196,37 @@ def test_another_thread_rewrites_the_matrix(format):
         thread.join()
 
 
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_small_out_beside_many_entries(format, index):
+    """It is made apart and copied, whatever its layout; a fault leaves it alone."""
+    rng = rng_for("apart", format, index)
+    shape = 700, 600
+    A = random_matrix(rng, format, shape, 30_000, np.float32, index=index)
+    name = "row" if format == "coo" else "indices"
+    X = rng.random((3, 600, 2), np.float32)
+    for x in (X[0, :, 0].copy(), X[0], X, X[:, :, :1]):
+        wanted = ps.spmm(A, x)
+        wide = np.zeros((*wanted.shape[:-1], 3 * wanted.shape[-1]), np.float32)
+        for out in (
+            wide[..., : wanted.shape[-1]],
+            wide[..., ::3],
+            np.empty_like(wanted),
+        ):
+            for threads in (1, 2):
+                out[...] = 7
+                with ps.num_threads(threads):
+                    assert ps.spmm(A, x, out=out) is out
+                    np.testing.assert_array_equal(out, wanted)
+                    before = wide.copy()
+                    getattr(A, name)[-3] += 1000
+                    with pytest.raises(ValueError, match=r"\[29997\] is"):
+                        ps.spmm(A, x, out=out)
+                    getattr(A, name)[-3] -= 1000
+                np.testing.assert_array_equal(out, wanted)
+                np.testing.assert_array_equal(wide, before)
+
+
 def test_structures_that_cannot_be_written(tmp_path):
     A = random_matrix(rng_for("memmap"), "csr", (50, 40), 300, float, special=False)
     expected = ps.spmm(A, np.ones(40))
