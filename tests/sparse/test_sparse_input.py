@@ -1,5 +1,8 @@
 """Operations on containers whose arrays were spoilt since: an error, or the answer."""
 
+import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -84,6 +87,51 @@ def test_memory_maps_are_not_copied(tmp_path):
     assert (B @ Z).tolist() == (A @ Z).tolist()
     assert (B.T.to_csr() @ np.ones(30)).tolist() == (A.T @ np.ones(30)).tolist()
     assert ps.spgemm(B, B.T).data.tolist() == ps.spgemm(A, A.T).data.tolist()
+
+
+BEYOND_MEMORY = """
+import resource, sys
+import numpy as np
+import pyscatter as ps
+
+n, folder = 1000, sys.argv[1]
+data, indices, indptr = (
+    np.memmap(f"{folder}/{name}", kind, "r")
+    for name, kind in (("data", "f4"), ("indices", "i4"), ("indptr", "i4"))
+)
+x, out = np.ones(n, "f4"), np.empty(n, "f4")
+ps.spmm(ps.CSR.from_dense(np.eye(3)), np.ones(3))
+with open("/proc/self/status") as status:
+    [used] = [int(line.split()[1]) << 10 for line in status if line.startswith("VmData")]
+room = used + (data.nbytes + indices.nbytes) // 8
+resource.setrlimit(resource.RLIMIT_DATA, (room, room))
+try:
+    np.array(indices)
+except MemoryError:
+    print("refused")
+for form in (ps.CSR, ps.CSC):
+    A = form((data, indices, indptr), (n, n))
+    assert ps.spmm(A, x).sum() == ps.spmm(A, x, out=out).sum() == data.size
+    assert ps.spmm(A.T, x, transpose=True).sum() == data.size
+    assert ps.spmm(A, np.ones((n, 4), "f4")).sum() == 4 * data.size
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of Linux")
+@pytest.mark.skipif("PYSCATTER_SANITIZER" in os.environ, reason="needs memory itself")
+def test_maps_beyond_the_memory_that_there_is(tmp_path):
+    """Products of a mapped matrix in an eighth of what its entries would take."""
+    n, nnz = 1000, 4_000_000
+    (np.arange(nnz, dtype=np.int32) % n).tofile(tmp_path / "indices")
+    np.ones(nnz, np.float32).tofile(tmp_path / "data")
+    np.arange(0, nnz + 1, nnz // n, dtype=np.int32).tofile(tmp_path / "indptr")
+    command = [sys.executable, "-c", BEYOND_MEMORY, tmp_path]
+    variables = {**os.environ, "PYSCATTER_NUM_THREADS": "1"}
+    ended = subprocess.run(
+        command, env=variables, capture_output=True, text=True, check=False
+    )
+    assert ended.stderr == ""
+    assert ended.stdout == "refused\n"
 
 
 @pytest.mark.alone
