@@ -6,7 +6,8 @@
  */
 
 enum {
-    HASH_LANES = 8
+    HASH_LANES = 8,
+    STRIPE = 64 /* bytes of all lanes */
 };
 
 /* The first digits of the square roots of 2, 3, 5, 7, 11, 13, 17 and 19, and the golden
@@ -16,33 +17,42 @@ static const uint64_t hash_key[HASH_LANES] = {
         0x510e527fade682d1, 0x9b05688c2b3e6c1f, 0x1f83d9abfb41bd6b, 0x5be0cd19137e2179};
 #define HASH_STEP 0x9e3779b97f4a7c15
 
+/* Bytes that a pass asks for ahead of those it sums: memory is read all the time then,
+ * where the hardware alone, which asks within a page, stops at its end. 10 million
+ * pairs of float32 take 4.5 ms with 1 to 2 KB, 4.9 with 512 bytes, 5.3 without. */
+#define HASH_AHEAD 2048
+
+#if defined(ISA_HAS_AVX2)
+/* What four lanes of a stripe add to their sums. */
+TEMPLATE_INLINE __m256i
+hash_terms(__m256i lanes, __m256i key)
+{
+    const __m256i mixed = _mm256_xor_si256(lanes, key);
+    const __m256i product = _mm256_mul_epu32(mixed, _mm256_srli_epi64(mixed, 32));
+    return _mm256_add_epi64(product, _mm256_shuffle_epi32(lanes, 0x4e));
+}
+#endif
+
 /* Lane l of stripe t, a number x of 64 bits, adds the product of the halves of
  * x ^ (key[l] + t * step) to sum l, and x to sum l ^ 1. A change of one lane always
  * changes the second; no order of stripes or lanes gives the sums of another. Lines at
- * `ahead` and `beside`, as many as stripes, are asked for: memory has nothing else to
- * do while a block is summed in the first cache. */
+ * `ahead` and `beside`, as many as stripes, are asked for. */
 #if defined(ISA_HAS_AVX2)
 OF_UNIT void
 delta_hash(uint64_t *restrict sum, const char *restrict bytes, int64_t n_stripes,
            const char *ahead, const char *beside)
 {
     const __m256i step = _mm256_set1_epi64x((int64_t)HASH_STEP);
+    const __m256i *const key = (const __m256i *)(const void *)hash_key;
     __m256i low = _mm256_setzero_si256(), high = low;
-    __m256i low_key = _mm256_loadu_si256((const __m256i *)(const void *)hash_key);
-    __m256i high_key =
-            _mm256_loadu_si256((const __m256i *)(const void *)(hash_key + 4));
-    for (int64_t t = 0; t < n_stripes; t++, bytes += 64) {
-        __builtin_prefetch(ahead + 64 * t, 0, 2);
-        __builtin_prefetch(beside + 64 * t, 0, 2);
-        const __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)bytes);
-        const __m256i b =
-                _mm256_loadu_si256((const __m256i *)(const void *)(bytes + 32));
-        const __m256i p = _mm256_xor_si256(a, low_key);
-        const __m256i q = _mm256_xor_si256(b, high_key);
-        low = _mm256_add_epi64(low, _mm256_mul_epu32(p, _mm256_srli_epi64(p, 32)));
-        high = _mm256_add_epi64(high, _mm256_mul_epu32(q, _mm256_srli_epi64(q, 32)));
-        low = _mm256_add_epi64(low, _mm256_shuffle_epi32(a, 0x4e));
-        high = _mm256_add_epi64(high, _mm256_shuffle_epi32(b, 0x4e));
+    __m256i low_key = _mm256_loadu_si256(key), high_key = _mm256_loadu_si256(key + 1);
+    for (int64_t t = 0; t < n_stripes; t++, bytes += STRIPE) {
+        const __m256i *const lanes = (const __m256i *)(const void *)bytes;
+        __builtin_prefetch(ahead + STRIPE * t);
+        __builtin_prefetch(beside + STRIPE * t);
+        low = _mm256_add_epi64(low, hash_terms(_mm256_loadu_si256(lanes), low_key));
+        high = _mm256_add_epi64(high,
+                                hash_terms(_mm256_loadu_si256(lanes + 1), high_key));
         low_key = _mm256_add_epi64(low_key, step);
         high_key = _mm256_add_epi64(high_key, step);
     }
@@ -57,9 +67,9 @@ delta_hash(uint64_t *restrict sum, const char *restrict bytes, int64_t n_stripes
     uint64_t key[HASH_LANES];
     memcpy(key, hash_key, sizeof(key));
     memset(sum, 0, sizeof(key));
-    for (int64_t t = 0; t < n_stripes; t++, bytes += 64) {
-        __builtin_prefetch(ahead + 64 * t, 0, 2);
-        __builtin_prefetch(beside + 64 * t, 0, 2);
+    for (int64_t t = 0; t < n_stripes; t++, bytes += STRIPE) {
+        __builtin_prefetch(ahead + STRIPE * t);
+        __builtin_prefetch(beside + STRIPE * t);
         uint64_t x[HASH_LANES];
         memcpy(x, bytes, sizeof(x));
         for (int lane = 0; lane < HASH_LANES; lane++) {
@@ -72,25 +82,30 @@ delta_hash(uint64_t *restrict sum, const char *restrict bytes, int64_t n_stripes
 #endif
 
 /* Bits of word [n_words]; some bit is set. A run begins at a bit whose lower neighbour
- * is not set; the first bit counts as such. */
+ * is not set; the first bit counts as such. Whether a word has any cannot be foreseen
+ * where one change is in a hundred, so no branch asks it. */
 OF_UNIT void
 delta_tally(ps_bits *bits, const uint64_t *word, int64_t n_words)
 {
+    int64_t count = 0, runs = 0, first = 0, last = n_words - 1;
     uint64_t carry = 0;
-    *bits = (ps_bits){.last = -1};
     for (int64_t i = 0; i < n_words; i++) {
-        const uint64_t starts = word[i] & ~(word[i] << 1 | carry);
+        count += __builtin_popcountll(word[i]);
+        runs += __builtin_popcountll(word[i] & ~(word[i] << 1 | carry));
         carry = word[i] >> 63;
-        if (word[i] == 0) {
-            continue;
-        }
-        if (bits->last < 0) {
-            bits->first = 64 * i + __builtin_ctzll(word[i]);
-        }
-        bits->last = 64 * i + 63 - __builtin_clzll(word[i]);
-        bits->count += __builtin_popcountll(word[i]);
-        bits->runs += __builtin_popcountll(starts);
     }
+    *bits = (ps_bits){.count = count, .runs = runs, .last = -1};
+    if (count == 0) {
+        return;
+    }
+    while (word[first] == 0) {
+        first++;
+    }
+    while (word[last] == 0) {
+        last--;
+    }
+    bits->first = 64 * first + __builtin_ctzll(word[first]);
+    bits->last = 64 * last + 63 - __builtin_clzll(word[last]);
 }
 
 /* Gaps of ascending positions: each is the distance from *last, less one, and becomes

@@ -11,9 +11,9 @@
 
 /* clang-format off */
 #define DELTA_INSTANCES(size, ...)                                                      \
-    OF_UNIT int64_t NAME(delta_words, move, size)(uint64_t *word, const char *old,      \
+    OF_UNIT int64_t NAME(delta_words, move, size)(uint64_t *found, const char *old,     \
                                                   const char *now, int64_t n)           \
-    { return delta_words_move##size(word, old, now, n); }                               \
+    { return delta_words_move##size(found, old, now, n); }                              \
     OF_UNIT int64_t NAME(delta_take, move, size)(enum ps_delta_op op, char *to,         \
                                                  const uint64_t *word, int64_t n_words, \
                                                  const char *old, const char *now)      \

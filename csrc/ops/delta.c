@@ -65,32 +65,41 @@ run_chunks(ready_delta *ready, int64_t nbytes, int64_t chunks,
 
 /* ---- find ---- */
 
-/* Bits and sums of n elements from `first` on, block of sums by block: each is read
- * from memory once. An equal block has the sums of its twin. Sums are made while the
- * block is in the first cache, for the price of their arithmetic. */
+/* Words and sums of a block. What is missing of its last stripe is filled up with
+ * zeros in copies, which are equal there. Returns how many elements differ. */
+static int64_t
+find_block(const ps_delta_call *call, int64_t offset, int64_t nbytes, uint64_t *word)
+{
+    const int64_t stripes = ps_ceil_div(nbytes, PS_HASH_STRIPE);
+    const int64_t n = stripes * PS_HASH_STRIPE / call->itemsize;
+    const int64_t at = offset / PS_HASH_BLOCK * PS_HASH_LANES;
+    const char *old = call->old + offset, *now = call->now + offset;
+    char block[2][PS_HASH_BLOCK];
+    if (nbytes % PS_HASH_STRIPE != 0) {
+        const size_t missing = (size_t)(stripes * PS_HASH_STRIPE - nbytes);
+        old = memcpy(block[0], old, (size_t)nbytes);
+        now = memcpy(block[1], now, (size_t)nbytes);
+        memset(block[0] + nbytes, 0, missing);
+        memset(block[1] + nbytes, 0, missing);
+    }
+    const int64_t count =
+            ps_kernels()->delta->words[ps_size_of(call->itemsize)](word, old, now, n);
+    const uint64_t *const sums = word + ps_ceil_div(n, 64);
+    memcpy(call->sum_old + at, sums, 8 * PS_HASH_LANES);
+    memcpy(call->sum_new + at, sums + PS_HASH_LANES, 8 * PS_HASH_LANES);
+    return count;
+}
+
+/* Words of n elements from `first` on, with room for the sums behind the last one.
+ * Returns how many differ. */
 static int64_t
 find_words(const ps_delta_call *call, int64_t first, int64_t n, uint64_t *word)
 {
-    const ps_delta_kernels *const kernels = ps_kernels()->delta;
-    const int size = ps_size_of(call->itemsize);
-    const int64_t step = PS_HASH_BLOCK / call->itemsize;
+    const int64_t start = first * call->itemsize, nbytes = n * call->itemsize;
+    const int64_t block_words = PS_HASH_BLOCK / call->itemsize / 64;
     int64_t count = 0;
-    for (int64_t at = 0; at < n; at += step) {
-        const int64_t part = ps_min(step, n - at);
-        const int64_t offset = (first + at) * call->itemsize;
-        const char *const old = call->old + offset, *const now = call->now + offset;
-        const int64_t ahead = first + at + 2 * step <= call->n ? PS_HASH_BLOCK : 0;
-        const int64_t found = kernels->words[size](word + at / 64, old, now, part);
-        const int64_t sums = offset / PS_HASH_BLOCK * PS_HASH_LANES;
-        ps_hash_block(call->sum_old + sums, old, part * call->itemsize, old + ahead,
-                      now + ahead);
-        if (found == 0) {
-            memcpy(call->sum_new + sums, call->sum_old + sums, 8 * PS_HASH_LANES);
-        }
-        else {
-            ps_hash_block(call->sum_new + sums, now, part * call->itemsize, now, now);
-        }
-        count += found;
+    for (int64_t at = 0; at < nbytes; at += PS_HASH_BLOCK, word += block_words) {
+        count += find_block(call, start + at, ps_min(PS_HASH_BLOCK, nbytes - at), word);
     }
     return count;
 }
@@ -142,7 +151,7 @@ find_chunk(void *context, int64_t chunk)
     ps_delta_part *const part = call->part + chunk;
     const int64_t first = chunk * CHUNK, n = ps_min(CHUNK, call->n - first);
     const int64_t n_words = ps_ceil_div(n, 64);
-    uint64_t word[CHUNK_WORDS];
+    uint64_t word[CHUNK_WORDS + 2 * PS_HASH_LANES];
     *part = (ps_delta_part){.last = -1, .staged = -1};
     if (ps_run_stops(ready->run)) {
         return;

@@ -25,6 +25,7 @@ enum {
     /* Bytes whose sums are one part of a checksum: with its twin, in the first cache.
      */
     PS_HASH_BLOCK = 8192,
+    PS_HASH_STRIPE = 64,
     PS_HASH_LANES = 8,
     /* Bytes up to which an array's sums need no work memory. */
     PS_FEW_BLOCKS = 4
@@ -187,10 +188,6 @@ ps_status ps_hash_array(void *call, ps_run *run);
 
 /* Sums of n blocks (the last may be shorter) of bytes [nbytes]. */
 void ps_hash_blocks(uint64_t *sum, const char *bytes, int64_t nbytes);
-
-/* Of one block; lines at `ahead` and `beside`, as long as the block, are asked for. */
-void ps_hash_block(uint64_t *sum, const char *bytes, int64_t nbytes, const char *ahead,
-                   const char *beside);
 
 static inline int64_t
 ps_hash_count(int64_t nbytes)

@@ -284,29 +284,33 @@ ps_seal(void *argument, ps_run *run)
     return PS_SUCCESS;
 }
 
-/* The last block is filled up with zeros, which leaves sums as they are but for the
+enum {
+    /* Bytes that are asked for ahead: without, memory waits at each page's end. */
+    HASH_AHEAD = 2048
+};
+
+/* The last stripe is filled up with zeros, which leaves sums as they are but for the
  * keys that meet them; arrays of different lengths are told apart by the seed. */
-void
-ps_hash_block(uint64_t *sum, const char *bytes, int64_t nbytes, const char *ahead,
-              const char *beside)
+static void
+hash_block(uint64_t *sum, const char *bytes, int64_t nbytes, const char *ahead)
 {
-    const int64_t whole = nbytes / 64 * 64;
-    if (nbytes == whole) {
-        ps_kernels()->delta->hash(sum, bytes, whole / 64, ahead, beside);
-        return;
-    }
+    const int64_t stripes = ps_ceil_div(nbytes, PS_HASH_STRIPE);
     char block[PS_HASH_BLOCK];
-    memcpy(block, bytes, (size_t)nbytes);
-    memset(block + nbytes, 0, (size_t)(whole + 64 - nbytes));
-    ps_kernels()->delta->hash(sum, block, whole / 64 + 1, block, block);
+    if (nbytes % PS_HASH_STRIPE != 0) {
+        memcpy(block, bytes, (size_t)nbytes);
+        memset(block + nbytes, 0, (size_t)(stripes * PS_HASH_STRIPE - nbytes));
+        bytes = block;
+    }
+    ps_kernels()->delta->hash(sum, bytes, stripes, ahead, bytes);
 }
 
 void
 ps_hash_blocks(uint64_t *sum, const char *bytes, int64_t nbytes)
 {
     for (int64_t at = 0; at < nbytes; at += PS_HASH_BLOCK, sum += PS_HASH_LANES) {
-        const char *const block = bytes + at;
-        ps_hash_block(sum, block, ps_min(PS_HASH_BLOCK, nbytes - at), block, block);
+        const bool is_last = nbytes - at < PS_HASH_BLOCK + HASH_AHEAD;
+        hash_block(sum, bytes + at, ps_min(PS_HASH_BLOCK, nbytes - at),
+                   bytes + at + (is_last ? 0 : HASH_AHEAD));
     }
 }
 
