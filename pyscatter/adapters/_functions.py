@@ -55,6 +55,10 @@ DOC = """{first}
     --------
     pyscatter.{name}, pyscatter.vjp
 """
+SECOND = (
+    "Second ones are right for set, add, sub, mean, min, max, gathers, segments and\n"
+    "    products, and a RuntimeError for the others."
+)
 TENSORS = {
     "a": "a : {t}\n    The target, or the source of a gather.",
     "index": "index : {t} of integers\n    Places on the axis.",
@@ -121,7 +125,7 @@ FIRST = {
 }
 
 
-def functions(apply, kind, package, second, type_error):
+def functions(apply, kind, package, type_error, second=SECOND):
     """Make the functions of one package.
 
     Parameters
@@ -132,15 +136,15 @@ def functions(apply, kind, package, second, type_error):
         What the package calls a tensor.
     package : str
         Its name.
-    second : str
-        What is said about second derivatives.
     type_error : str
         What else is a TypeError.
+    second : str, optional
+        What is said about second derivatives.
 
     Returns
     -------
     dict
-        The functions by name.
+        The functions by name, which an adapter adds to its own names.
     """
 
     def given(name, operands, **options):

@@ -139,7 +139,7 @@ class ChangeTrackerCallback(keras.callbacks.Callback):
     probe : array or list of arrays, optional
         A fixed batch of inputs; without one "probe" is nothing.
     writer : object, optional
-        Receives all fields and histograms: see `pyscatter.adapters.tensorboard`.
+        Receives the numbers and histograms: see `pyscatter.adapters.tensorboard`.
     stop_on_nonfinite : bool, optional
         Stop training where a NaN or an infinity is found.
     prefix : str, optional
@@ -163,8 +163,9 @@ class ChangeTrackerCallback(keras.callbacks.Callback):
     The last measurement's numbers are put into the logs at the end of an epoch, where
     Keras' History finds them. The first measurement is made before the first batch.
     *Determinism*: the bits of a record depend neither on threads nor on the CPU.
-    *Cost*: a copy of what is followed, and one pass over it for each measurement; on
-    JAX also the transfer of the model's state.
+    *Cost*: a copy of what is followed, and one pass over it for each measurement; with
+    a writer, the writer's own work for each number; on JAX also the transfer of the
+    model's state.
 
     See Also
     --------
@@ -224,7 +225,7 @@ class ChangeTrackerCallback(keras.callbacks.Callback):
         if self.writer is not None:
             for name, record in records.items():
                 tag = f"{self.prefix}/{name}"
-                log_change(self.writer, record, self._batches, tag=tag)
+                log_change(self.writer, record, self._batches, tag=tag, fields=FIELDS)
         if self.stop_on_nonfinite and any(map(_is_nonfinite, records.values())):
             self.model.stop_training = True
 
@@ -241,7 +242,7 @@ class ChangeTrackerCallback(keras.callbacks.Callback):
                 found = watched(self.probe, training=False)
             found = found if isinstance(found, (list, tuple)) else [found]
             for name, x in zip(names, found, strict=True):
-                yield f"probe/{name}", keras.ops.convert_to_numpy(x)
+                yield f"probe/{name}", _read(x)
 
     def _outputs(self, model):
         """Return names, and a model that gives the activations that they name."""
@@ -276,7 +277,17 @@ def _floats(kind, variables):
     """Yield names and arrays of variables that hold numbers with a fraction."""
     for variable in variables:
         if "float" in keras.backend.standardize_dtype(variable.dtype):
-            yield f"{kind}/{variable.path}", keras.ops.convert_to_numpy(variable)
+            yield f"{kind}/{variable.path}", _read(variable)
+
+
+def _read(x):
+    """Return an array on the memory of a tensor or variable, to look at at once."""
+    x = keras.ops.convert_to_tensor(x)
+    if keras.backend.backend() == "torch":
+        from pyscatter.adapters._torch_tensors import to_array
+
+        return to_array(x.detach().cpu())
+    return np.asarray(x)
 
 
 def _is_nonfinite(record):

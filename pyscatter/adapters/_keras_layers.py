@@ -71,13 +71,29 @@ class Indexed(keras.layers.Layer):
         return x
 
 
+class Update(Indexed):
+    """What layers share that update their first input by an op."""
+
+    def __init__(self, op="add", **kwargs):
+        super().__init__(**kwargs)
+        self.op = self.choose("op", op, SCATTERS)
+
+    def compute_output_shape(self, input_shape):
+        """Return the shape of a."""
+        return tuple(input_shape[0])
+
+    def get_config(self):
+        """Return what makes the same layer."""
+        return {**super().get_config(), "op": self.op}
+
+
 def numbers_like(x, y):
     """Return a tensor in the dtype of another."""
     return x if x.dtype == y.dtype else ops.cast(x, y.dtype)
 
 
 @keras.saving.register_keras_serializable(package=PACKAGE)
-class BatchScatter(Indexed):
+class BatchScatter(Update):
     """Update rows of each sample's table.
 
     Called on ``[a, ids, values]``: a (B, rows, ...), ids (B, N) of integers, values
@@ -117,10 +133,6 @@ class BatchScatter(Indexed):
     array([0., 0., 2.], dtype=float32)
     """
 
-    def __init__(self, op="add", **kwargs):
-        super().__init__(**kwargs)
-        self.op = self.choose("op", op, SCATTERS)
-
     def build(self, input_shape):
         """Check the shapes of the inputs."""
         a, ids, values = self.shapes_of(input_shape, (3,))
@@ -132,10 +144,6 @@ class BatchScatter(Indexed):
         self.expect("values", values, ids + a[2:])
         super().build(input_shape)
 
-    def compute_output_shape(self, input_shape):
-        """Return the shape of a."""
-        return tuple(input_shape[0])
-
     def call(self, inputs):
         """Return the updated tables."""
         a, ids, values = inputs
@@ -143,13 +151,9 @@ class BatchScatter(Indexed):
         options = {"batch_dims": 1, "op": self.op, "mode": mode_of()}
         return adapter().scatter(a, ids, numbers_like(values, a), **options)
 
-    def get_config(self):
-        """Return what makes the same layer."""
-        return {**super().get_config(), "op": self.op}
-
 
 @keras.saving.register_keras_serializable(package=PACKAGE)
-class ScatterNd(Indexed):
+class ScatterNd(Update):
     """Update the elements or slices that tuples name.
 
     Called on ``[a, indices, values]``: a (B, ...), indices (B, N, k) of integers,
@@ -192,8 +196,7 @@ class ScatterNd(Indexed):
     """
 
     def __init__(self, op="add", batch_dims=1, **kwargs):
-        super().__init__(**kwargs)
-        self.op = self.choose("op", op, SCATTERS)
+        super().__init__(op, **kwargs)
         self.batch_dims = batch_dims
 
     def build(self, input_shape):
@@ -204,10 +207,6 @@ class ScatterNd(Indexed):
         self.expect("values", values, indices[:-1] + rest)
         super().build(input_shape)
 
-    def compute_output_shape(self, input_shape):
-        """Return the shape of a."""
-        return tuple(input_shape[0])
-
     def call(self, inputs):
         """Return the updated arrays."""
         a, indices, values = inputs
@@ -217,7 +216,7 @@ class ScatterNd(Indexed):
 
     def get_config(self):
         """Return what makes the same layer."""
-        return {**super().get_config(), "op": self.op, "batch_dims": self.batch_dims}
+        return {**super().get_config(), "batch_dims": self.batch_dims}
 
 
 def tuple_shape(layer, a, indices):

@@ -159,21 +159,9 @@ _MADE = functions(
     _apply,
     "array_like",
     "autograd",
-    "Second ones are right for set, add, sub, mean, min, max, gathers, segments and\n"
-    "    products, and a RuntimeError for the others.",
     "there are no numbers to derive by",
 )
-gather = _MADE["gather"]
-gather_along_axis = _MADE["gather_along_axis"]
-gather_nd = _MADE["gather_nd"]
-scatter = _MADE["scatter"]
-scatter_along_axis = _MADE["scatter_along_axis"]
-scatter_nd = _MADE["scatter_nd"]
-where = _MADE["where"]
-scatter_where = _MADE["scatter_where"]
-segment_reduce = _MADE["segment_reduce"]
-spmm = _MADE["spmm"]
-sddmm = _MADE["sddmm"]
+globals().update(_MADE)
 
 __all__ = [*_MADE, "accelerate"]
 

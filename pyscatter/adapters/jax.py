@@ -20,21 +20,11 @@ from pyscatter.adapters import _jax_arrays as _arrays  # noqa: E402
 _WORDS = (
     "jax.Array",
     "jax",
-    "There are no second ones.",
     'indices are traced under mode="raise"',
+    "There are no second ones.",
 )
 _MADE = functions(_arrays.apply_reverse, *_WORDS)
-gather = _MADE["gather"]
-gather_along_axis = _MADE["gather_along_axis"]
-gather_nd = _MADE["gather_nd"]
-scatter = _MADE["scatter"]
-scatter_along_axis = _MADE["scatter_along_axis"]
-scatter_nd = _MADE["scatter_nd"]
-where = _MADE["where"]
-scatter_where = _MADE["scatter_where"]
-segment_reduce = _MADE["segment_reduce"]
-spmm = _MADE["spmm"]
-sddmm = _MADE["sddmm"]
+globals().update(_MADE)
 
 forward = SimpleNamespace(**functions(_arrays.apply_forward, *_WORDS))
 

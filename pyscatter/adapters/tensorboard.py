@@ -17,7 +17,7 @@ __all__ = ["histogram_v2", "log_change", "log_histogram"]
 LEFT_OUT = ("first", "step")
 
 
-def log_change(writer, stats, step, *, tag="change"):
+def log_change(writer, stats, step, *, tag="change", fields=None):
     """Write the numbers of a record, and its histogram if it has one.
 
     Parameters
@@ -30,6 +30,8 @@ def log_change(writer, stats, step, *, tag="change"):
         The position on TensorBoard's axis.
     tag : str, optional
         Goes before each name, with a slash.
+    fields : sequence of str, optional
+        Which numbers are written; default: all.
 
     Returns
     -------
@@ -39,6 +41,8 @@ def log_change(writer, stats, step, *, tag="change"):
     ------
     TypeError
         `writer` is no writer.
+    AttributeError
+        A name in `fields` is none of the record's.
 
     Notes
     -----
@@ -51,11 +55,11 @@ def log_change(writer, stats, step, *, tag="change"):
     log_histogram, pyscatter.ChangeStats
     """
     scalar, _ = methods_of(writer)
-    fields = stats.as_dict()
-    for name, value in fields.items():
+    for name in stats.as_dict() if fields is None else fields:
+        value = getattr(stats, name)
         if name in LEFT_OUT or isinstance(value, (bool, list, tuple, type(None))):
             continue
-        if fields.get("first") and value != value:
+        if stats.first and value != value:
             continue
         scalar(f"{tag}/{name}", value, step)
     if "hist" in dir(stats) and getattr(stats, "hist", None) is not None:

@@ -21,21 +21,9 @@ _MADE = functions(
     _tensors.apply,
     "tf.Tensor",
     "tensorflow",
-    "Second ones are right for set, add, sub, mean, min, max, gathers, segments and\n"
-    "    products, and a RuntimeError for the others.",
     "num_segments is missing in a graph",
 )
-gather = _MADE["gather"]
-gather_along_axis = _MADE["gather_along_axis"]
-gather_nd = _MADE["gather_nd"]
-scatter = _MADE["scatter"]
-scatter_along_axis = _MADE["scatter_along_axis"]
-scatter_nd = _MADE["scatter_nd"]
-where = _MADE["where"]
-scatter_where = _MADE["scatter_where"]
-segment_reduce = _MADE["segment_reduce"]
-spmm = _MADE["spmm"]
-sddmm = _MADE["sddmm"]
+globals().update(_MADE)
 
 __all__ = [*_MADE, "update_variable"]
 
@@ -89,9 +77,8 @@ def update_variable(var, indices, values, op="set"):
     """
     if not hasattr(var, "assign"):
         raise TypeError(f"var is a {type(var).__name__}; expected a tf.Variable")
-    new = scatter_nd(
-        tf.stop_gradient(tf.convert_to_tensor(var)), indices, values, op=op
-    )
+    old = tf.stop_gradient(tf.convert_to_tensor(var))
+    new = _MADE["scatter_nd"](old, indices, values, op=op)
     if new.dtype != var.dtype:
         raise TypeError(f"the result has dtype {new.dtype}, the variable {var.dtype}")
     var.assign(new)

@@ -52,7 +52,7 @@ masked_scatter, masked_scatter_ = pair(
     shown="array([[10.,  2., 20.],\n       [30.,  5., 40.]])",
     twin="pyscatter.scatter_where",
     index_error="Never.",
-    value_error="; too few values; the target is read-only",
+    value_error="; too few values",
     type_error="The mask is not boolean, or values do not fit the dtype.",
     order="values come in C order of the mask.",
 )

@@ -27,7 +27,7 @@ TEXT = """{first}
     IndexError
         {index_error}
     ValueError
-        Shapes do not fit{value_error}.
+        Shapes do not fit{value_error}{read_only}.
     TypeError
         {type_error}
 
@@ -119,6 +119,7 @@ def pair(writer, *, call, shown, twin, order=ALL_COUNT, **text):
             first=f"{first[:-1]}, {'in place' if changes else 'in a copy'}.",
             kind="ndarray" if changes else "array_like",
             what="The target, changed in place." if changes else "What is copied.",
+            read_only="; `input` is read-only" if changes else "",
             returns="`input`." if changes else "A new array, C-ordered.",
             derivatives="none, as for every update in place"
             if changes

@@ -275,28 +275,26 @@ scatter, scatter_ = pair(
     shown="array([[1., 8., 3.],\n       [7., 5., 6.]])",
     twin=ALONG,
     order=LAST_STAYS,
-    value_error="; an unknown reduction; the target is read-only",
+    value_error="; an unknown reduction",
 )
 scatter_add, scatter_add_ = pair(
     _scatter_add,
     call="0, [[1, 0], [1, 1]], [[7.0, 8.0], [1.0, 1.0]]",
     shown="array([[ 1., 10.,  3.],\n       [12.,  6.,  6.]])",
     twin=ALONG,
-    value_error="; the target is read-only",
 )
 scatter_reduce, scatter_reduce_ = pair(
     _scatter_reduce,
     call='0, [[1, 0], [1, 1]], [[7.0, 8.0], [1.0, 1.0]], "amax", include_self=False',
     shown="array([[1., 8., 3.],\n       [7., 1., 6.]])",
     twin=ALONG,
-    value_error="; an unknown reduction; the target is read-only",
+    value_error="; an unknown reduction",
 )
 index_add, index_add_ = pair(
     _index_add,
     call="1, [0, 0], [[1.0, 2.0], [3.0, 4.0]], alpha=10",
     shown="array([[31.,  2.,  3.],\n       [74.,  5.,  6.]])",
     twin=ROWS,
-    value_error="; the target is read-only",
 )
 index_copy, index_copy_ = pair(
     _index_copy,
@@ -304,7 +302,6 @@ index_copy, index_copy_ = pair(
     shown="array([[2., 2., 3.],\n       [4., 5., 6.]])",
     twin=ROWS,
     order=LAST_STAYS,
-    value_error="; the target is read-only",
 )
 index_fill, index_fill_ = pair(
     _index_fill,
@@ -312,14 +309,13 @@ index_fill, index_fill_ = pair(
     shown="array([[9., 2., 9.],\n       [9., 5., 9.]])",
     twin=ROWS,
     index_error="An index is out of bounds.",
-    value_error="; the target is read-only",
 )
 index_reduce, index_reduce_ = pair(
     _index_reduce,
     call='1, [0, 0], [[1.0, 2.0], [3.0, 4.0]], "prod"',
     shown="array([[ 2.,  2.,  3.],\n       [48.,  5.,  6.]])",
     twin=ROWS,
-    value_error="; an unknown reduction; the target is read-only",
+    value_error="; an unknown reduction",
 )
 index_put, index_put_ = pair(
     _index_put,
@@ -328,7 +324,6 @@ index_put, index_put_ = pair(
     twin="pyscatter.scatter_at",
     index_error="An index is out of bounds.",
     order="repeated indices all count under accumulate, else the last one stays.",
-    value_error="; the target is read-only",
 )
 put, put_ = pair(
     _put,
@@ -337,5 +332,4 @@ put, put_ = pair(
     twin=ROWS,
     index_error="An index is out of bounds.",
     order="repeated indices all count under accumulate, else the last one stays.",
-    value_error="; the target is read-only",
 )

@@ -8,6 +8,7 @@ import pytest
 from keras import layers
 
 import pyscatter.adapters.keras as pk
+from pyscatter.adapters._keras_changes import FIELDS
 
 BACKEND = keras.backend.backend()
 RNG = np.random.default_rng(5)
@@ -69,6 +70,7 @@ def test_the_callback_follows_all_three():
     assert kinds == {"weights", "optimizer", "probe"}
     assert "change/probe/e/rms" in watch.history
     assert writer.scalars[key, 4] == values[1] and (key, 0) not in writer.scalars
+    assert {tag.rpartition("/")[2] for tag, _ in writer.scalars} <= set(FIELDS)
     counts = writer.histograms[key.replace("mean_abs", "hist"), 4]["bucket_counts"]
     assert sum(counts) == 12
 

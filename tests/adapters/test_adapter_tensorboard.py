@@ -89,6 +89,27 @@ def test_the_second_kind_is_tensorboards():
         np.testing.assert_allclose(ours, table, rtol=1e-12)
 
 
+class Scalars(dict):
+    """A writer that keeps scalars."""
+
+    def add_scalar(self, tag, value, step):
+        self[tag] = value
+
+    def add_histogram_raw(self, tag, **fields):
+        self[tag] = None
+
+
+def test_fields_are_chosen():
+    writer, (_, second) = Scalars(), record()
+    pb.log_change(writer, second, 1, tag="t", fields=("rms", "n_nan"))
+    assert writer == {"t/rms": second.rms, "t/n_nan": 0, "t/hist": None}
+    everything = Scalars()
+    pb.log_change(everything, second, 1, tag="t")
+    assert writer.items() < everything.items()
+    with pytest.raises(AttributeError, match="no_such"):
+        pb.log_change(writer, second, 1, fields=("no_such",))
+
+
 def test_what_is_no_writer():
     with pytest.raises(TypeError, match="writer is a list"):
         pb.log_change([], record()[1], 0)
