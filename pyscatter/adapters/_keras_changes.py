@@ -282,11 +282,15 @@ def _floats(kind, variables):
 
 def _read(x):
     """Return an array on the memory of a tensor or variable, to look at at once."""
-    x = keras.ops.convert_to_tensor(x)
-    if keras.backend.backend() == "torch":
+    x, backend = keras.ops.convert_to_tensor(x), keras.backend.backend()
+    if backend == "torch":
         from pyscatter.adapters._torch_tensors import to_array
 
         return to_array(x.detach().cpu())
+    if backend == "tensorflow":
+        from pyscatter.adapters._tensorflow_tensors import tf
+
+        x = tf.convert_to_tensor(x)  # a variable is read; NumPy would copy it
     return np.asarray(x)
 
 
