@@ -237,13 +237,11 @@ decide(ps_key_numbering *work, bool may_guess, ps_key_room *room)
 ps_status
 ps_choose_keys(ps_key_numbering *numbering, bool may_guess)
 {
-    ps_key_room *const room = ps_scratch_get((int64_t)sizeof(ps_key_room));
-    if (room == NULL) {
-        return ps_fail(PS_NO_MEMORY);
-    }
+    ps_key_room room;
     numbering->is_guess = false;
     numbering->seems = 0;
-    const ps_status status = decide(numbering, may_guess, room);
-    ps_scratch_put(room, (int64_t)sizeof(ps_key_room));
+    PS_TRY(ps_open_key_room(&room, numbering->source->call->n));
+    const ps_status status = decide(numbering, may_guess, &room);
+    ps_close_key_room(&room);
     return status;
 }

@@ -95,24 +95,25 @@ do_block(const looking *work, ps_key_table *table, bool marks, int64_t first, in
 static void
 do_part(looking *work, ps_key_part *part, ps_key_table *table, bool marks)
 {
-    ps_key_room *const room = ps_scratch_get((int64_t)sizeof(ps_key_room));
+    ps_key_room room;
     const int64_t n = part->last - part->first;
     const int64_t blocks = ps_ceil_div(n, PS_KEY_BLOCK);
     int64_t unheard = 0;
-    if (room == NULL) {
-        ps_run_fail(work->run, PS_NO_MEMORY);
+    const ps_status status = ps_open_key_room(&room, n);
+    if (status.code != PS_OK) {
+        ps_run_fail(work->run, status.code);
         return;
     }
     for (int64_t k = 0; k < blocks; k++) {
         const int64_t at = (marks ? blocks - 1 - k : k) * PS_KEY_BLOCK;
         do_block(work, table, marks, part->first + at, ps_min(PS_KEY_BLOCK, n - at),
-                 room);
+                 &room);
         if (atomic_load(&work->numbering->is_wrong) ||
             ps_run_stops_after(work->run, &unheard, PS_KEY_BLOCK * 32)) {
             break;
         }
     }
-    ps_scratch_put(room, (int64_t)sizeof(ps_key_room));
+    ps_close_key_room(&room);
 }
 
 static void
@@ -120,7 +121,7 @@ mark_part(void *context, int64_t i)
 {
     looking *const work = context;
     ps_key_part *const part = &work->numbering->part[i];
-    const ps_status status = ps_open_part(work->numbering, part, 1);
+    const ps_status status = ps_open_part(work->numbering, part, 0);
     if (status.code != PS_OK) {
         ps_run_fail(work->run, status.code);
         return;

@@ -81,16 +81,16 @@ number_part(void *context, int64_t i)
     ps_key_numbering *const work = context;
     ps_key_part *const part = &work->part[i];
     const int64_t n = i == 0 ? work->source->call->n : part->last - part->first;
-    ps_key_room *const room = ps_scratch_get((int64_t)sizeof(ps_key_room));
-    ps_status status = ps_fail(PS_NO_MEMORY);
-    if (room != NULL) {
+    ps_key_room room;
+    ps_status status = ps_open_key_room(&room, n);
+    if (status.code == PS_OK) {
         status = ps_open_part(work, part, ps_max(n, 1));
     }
     if (status.code == PS_OK) {
-        status = number_entries(work, part, room);
+        status = number_entries(work, part, &room);
     }
     part->numbered.n = part->table.n;
-    ps_scratch_put(room, (int64_t)sizeof(ps_key_room));
+    ps_close_key_room(&room);
     if (status.code != PS_OK) {
         ps_run_fail(work->run, status.code);
     }
@@ -134,15 +134,15 @@ join_part(ps_key_numbering *work, ps_key_part *part, ps_key_room *room)
 static ps_status
 join_parts(ps_key_numbering *work)
 {
-    ps_key_room *const room = ps_scratch_get((int64_t)sizeof(ps_key_room));
-    ps_status status = room != NULL ? PS_SUCCESS : ps_fail(PS_NO_MEMORY);
+    ps_key_room room;
+    ps_status status = ps_open_key_room(&room, work->source->call->n);
     for (int64_t i = 1; i < work->parts && status.code == PS_OK; i++) {
         if (!atomic_load(&work->source->is_hostile)) {
-            status = join_part(work, &work->part[i], room);
+            status = join_part(work, &work->part[i], &room);
         }
     }
     work->part[0].numbered.n = work->part[0].table.n;
-    ps_scratch_put(room, (int64_t)sizeof(ps_key_room));
+    ps_close_key_room(&room);
     return status.code != PS_OK ? status : ps_run_status(work->run);
 }
 
@@ -232,18 +232,31 @@ number_and_join(ps_key_numbering *work, ps_numbered *numbered)
     return status;
 }
 
+/* Stretches as long as each other; memory for what they need where there are several.
+ */
+static ps_status
+get_parts(ps_key_numbering *work)
+{
+    const int64_t n = work->source->call->n, parts = work->parts;
+    work->part = parts > 1 ? ps_scratch_get(parts * (int64_t)sizeof(ps_key_part))
+                           : &work->one;
+    if (work->part == NULL) {
+        return ps_fail(PS_NO_MEMORY);
+    }
+    for (int64_t i = 0; i < parts; i++) {
+        work->part[i] = (ps_key_part){.first = n / parts * i,
+                                      .last = i + 1 < parts ? n / parts * (i + 1) : n};
+    }
+    return PS_SUCCESS;
+}
+
 /* By a table. Whatever happens, all memory of the stretches goes but what the caller is
  * given. Where source->is_hostile is set in the end there is no result. */
 static ps_status
 number_by_table(ps_key_numbering *work, ps_numbered *numbered)
 {
-    const int64_t n = work->source->call->n;
     const bool is_near = work->way == PS_KEY_WAY_near;
-    for (int64_t i = 0; i < work->parts; i++) {
-        work->part[i] = (ps_key_part){
-                .first = n / work->parts * i,
-                .last = i + 1 < work->parts ? n / work->parts * (i + 1) : n};
-    }
+    PS_TRY(get_parts(work));
     const ps_status status =
             is_near && work->source->wants_codes   ? ps_code_near(work, numbered)
             : is_near && work->source->call->sorts ? ps_number_near(work, numbered)
@@ -251,6 +264,9 @@ number_by_table(ps_key_numbering *work, ps_numbered *numbered)
                                                    : number_and_join(work, numbered);
     for (int64_t i = 0; i < work->parts; i++) {
         ps_close_part(&work->part[i]);
+    }
+    if (work->part != &work->one) {
+        ps_scratch_put(work->part, work->parts * (int64_t)sizeof(ps_key_part));
     }
     return status;
 }
@@ -317,22 +333,13 @@ number_by(ps_key_numbering *work, ps_numbered *numbered)
 ps_status
 ps_number_column(ps_key_source *source, ps_numbered *numbered)
 {
-    const int64_t nbytes = (int64_t)sizeof(ps_key_numbering);
-    ps_key_numbering *const work = ps_scratch_get(nbytes);
-    if (work == NULL) {
-        return ps_fail(PS_NO_MEMORY);
-    }
-    work->run = source->run;
-    work->source = source;
-    work->parts = 1;
-    work->low = work->high = 0;
-    atomic_init(&work->is_wrong, false);
-    ps_status status = ps_choose_keys(work, true);
+    ps_key_numbering work = {.run = source->run, .source = source, .parts = 1};
+    atomic_init(&work.is_wrong, false);
+    ps_status status = ps_choose_keys(&work, true);
     if (status.code == PS_OK) {
-        status = number_by(work, numbered);
+        status = number_by(&work, numbered);
     }
     ps_scratch_put(numbered->word, numbered->word_nbytes);
     numbered->word = NULL;
-    ps_scratch_put(work, nbytes);
     return status;
 }

@@ -99,29 +99,30 @@ read_stretch(void *context, int64_t i)
     ps_key_source *const source = work->numbering->source;
     const ps_key_part *const part = &work->numbering->part[i];
     int64_t *const count = work->from[i].at, unheard = 0;
-    ps_key_room *const room = ps_scratch_get((int64_t)sizeof(ps_key_room));
+    ps_key_room room;
     memset(count, 0, sizeof(per_bucket));
-    if (room == NULL) {
-        ps_run_fail(work->run, PS_NO_MEMORY);
+    const ps_status status = ps_open_key_room(&room, part->last - part->first);
+    if (status.code != PS_OK) {
+        ps_run_fail(work->run, status.code);
         return;
     }
     for (int64_t first = part->first; first < part->last; first += PS_KEY_BLOCK) {
         const int64_t n = ps_min(PS_KEY_BLOCK, part->last - first);
-        ps_key_words(source, first, n, room->buffer, room->word);
+        ps_key_words(source, first, n, room.buffer, room.word);
         if (!source->drops) {
-            read_words(work, room->word, NULL, first, n, count);
+            read_words(work, room.word, NULL, first, n, count);
         }
         else {
             memset(work->code + first, (int)work->n_buckets, (size_t)n);
-            const int64_t kept = ps_keep_keys(source, first, n, room->word, room->at);
+            const int64_t kept = ps_keep_keys(source, first, n, room.word, room.at);
             count[work->n_buckets] += n - kept;
-            read_words(work, room->word, room->at, 0, kept, count);
+            read_words(work, room.word, room.at, 0, kept, count);
         }
         if (ps_run_stops_after(work->run, &unheard, n * 32)) {
             break;
         }
     }
-    ps_scratch_put(room, (int64_t)sizeof(ps_key_room));
+    ps_close_key_room(&room);
 }
 
 /* ---- spreading ---- */

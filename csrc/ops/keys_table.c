@@ -28,6 +28,33 @@ enum {
     SPARE_PROBES = 4096
 };
 
+/* ---- blocks ---- */
+
+ps_status
+ps_open_key_room(ps_key_room *room, int64_t n)
+{
+    n = ps_max(PS_SMALL_KEY_ROOM, ps_min(n, PS_KEY_BLOCK));
+    room->nbytes = n * PS_KEY_ROOM_BYTES;
+    room->memory = n > PS_SMALL_KEY_ROOM ? ps_scratch_get(room->nbytes) : NULL;
+    if (n > PS_SMALL_KEY_ROOM && room->memory == NULL) {
+        return ps_fail(PS_NO_MEMORY);
+    }
+    char *const memory = room->memory != NULL ? room->memory : room->own;
+    room->word = (uint64_t *)(void *)memory;
+    room->at = (int64_t *)(void *)(memory + 8 * n);
+    room->id = room->at + n;
+    room->buffer = (char *)(room->id + n);
+    return PS_SUCCESS;
+}
+
+void
+ps_close_key_room(ps_key_room *room)
+{
+    ps_scratch_put(room->memory, room->nbytes);
+}
+
+/* ---- tables ---- */
+
 /* Places can be had again from the numbers: they go as soon as no key is looked up. */
 void
 ps_free_places(ps_key_part *part)
@@ -94,22 +121,28 @@ ps_begin_table(const ps_key_numbering *work, ps_key_part *part, uint64_t *word,
     return resize(work, part, places);
 }
 
+/* For as many keys as there can be: untouched pages cost nothing. */
+static ps_status
+get_numbers(const ps_key_source *source, ps_numbered *numbered, int64_t room)
+{
+    const bool has_words = source->kind == PS_KEYS_WORDS;
+    numbered->first_nbytes = ps_width_bytes(source->is_wide, room);
+    numbered->first = ps_scratch_get(numbered->first_nbytes);
+    numbered->word_nbytes = has_words ? 8 * room : 0;
+    numbered->word = has_words ? ps_scratch_get(numbered->word_nbytes) : NULL;
+    return numbered->first != NULL && (!has_words || numbered->word != NULL)
+                   ? PS_SUCCESS
+                   : ps_fail(PS_NO_MEMORY);
+}
+
 /* The table begins small and grows by its keys, since nobody knows how many there will
- * be. Room for as many keys as there can be, of which untouched pages cost nothing. */
+ * be. */
 ps_status
 ps_open_part(const ps_key_numbering *work, ps_key_part *part, int64_t room)
 {
-    const ps_key_source *const source = work->source;
     ps_numbered *const numbered = &part->numbered;
-    numbered->first_nbytes = ps_width_bytes(source->is_wide, room);
-    numbered->first = ps_scratch_get(numbered->first_nbytes);
-    if (source->kind == PS_KEYS_WORDS) {
-        numbered->word_nbytes = 8 * room;
-        numbered->word = ps_scratch_get(numbered->word_nbytes);
-    }
-    if (numbered->first == NULL ||
-        (source->kind == PS_KEYS_WORDS && numbered->word == NULL)) {
-        return ps_fail(PS_NO_MEMORY);
+    if (room > 0) {
+        PS_TRY(get_numbers(work->source, numbered, room));
     }
     if (work->way == PS_KEY_WAY_near) {
         describe(work, part, numbered->word, numbered->first);

@@ -25,17 +25,30 @@ typedef struct {
     bool is_guess;      /* or so it seems: words may lie beyond; then */
     _Atomic bool is_wrong;
     int64_t parts;
-    int64_t seems; /* as many keys there seem to be, or 0 */
-    ps_key_part part[PS_MOST_KEY_PARTS];
+    int64_t seems;     /* as many keys there seem to be, or 0 */
+    ps_key_part *part; /* [parts] */
+    ps_key_part one;
 } ps_key_numbering;
 
-/* Blocks as they are worked on. */
+enum {
+    /* Entries whose room needs no memory: what operands want for a constant. */
+    PS_SMALL_KEY_ROOM = PS_WORD_BITS,
+    PS_KEY_ROOM_BYTES = 8 + 8 + 8 + 16
+};
+
+/* A block as it is worked on, of at most PS_KEY_BLOCK entries. */
 typedef struct {
-    uint64_t word[PS_KEY_BLOCK];
-    int64_t at[PS_KEY_BLOCK];
-    int64_t id[PS_KEY_BLOCK];
-    char buffer[PS_KEY_BLOCK * 16];
+    uint64_t *word;
+    int64_t *at, *id;
+    char *buffer;
+    char *memory; /* NULL: own */
+    int64_t nbytes;
+    _Alignas(64) char own[PS_SMALL_KEY_ROOM * PS_KEY_ROOM_BYTES];
 } ps_key_room;
+
+/* Room for the blocks of n entries; to be closed either way. */
+ps_status ps_open_key_room(ps_key_room *room, int64_t n);
+void ps_close_key_room(ps_key_room *room);
 
 /* How a column is numbered: the way, and how many stretches. The range of near words
  * may be a guess. */
@@ -52,8 +65,10 @@ ps_status ps_number_near(ps_key_numbering *numbering, ps_numbered *numbered);
  * numbered->n is their range, and there are no first entries. */
 ps_status ps_code_near(ps_key_numbering *numbering, ps_numbered *numbered);
 
-/* Room for `room` keys in a part whose stretch is known, and an empty table. Memory
- * that is not used is not touched. To be closed either way. */
+/* Room for `room` keys in a part whose stretch is known, and an empty table; 0: places
+ * alone, of near words. Memory that is not used is not touched. To be closed either
+ * way.
+ */
 ps_status ps_open_part(const ps_key_numbering *work, ps_key_part *part, int64_t room);
 void ps_close_part(ps_key_part *part);
 

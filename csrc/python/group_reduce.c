@@ -241,9 +241,10 @@ PyObject *
 ps_py_group_reduce(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
                    PyObject *keywords)
 {
-    group_work work = {.module = module,
-                       .state = ps_get_state(module),
-                       .options = {.sorts = true, .missing = PS_MISSING_DROP}};
+    group_work work = {
+            .module = module,
+            .state = ps_get_state(module),
+            .options = {.sorts = true, .missing = PS_MISSING_DROP, .hides_ids = true}};
     PyObject *result = NULL;
     if (ps_parse(work.state, &signature, args + n_args, 0, keywords, work.slot) < 0) {
         return NULL;

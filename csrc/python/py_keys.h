@@ -8,6 +8,7 @@
 typedef struct {
     bool sorts, wants_first, wants_counts;
     enum ps_missing missing;
+    bool hides_ids;   /* nobody outside the call sees them */
     bool has_dropped; /* out: some ids may be -1 */
 } ps_key_options;
 
