@@ -4,6 +4,8 @@ A local operation has an entry for each value that arrives; what is left over is
 in some other way that is known beforehand.
 """
 
+import math
+
 import numpy as np
 
 from pyscatter import _core
@@ -18,7 +20,7 @@ from pyscatter.sparse import CSR
 
 def numbered(shape):
     """Return the numbers of the elements of an array, in C order."""
-    return np.arange(int(np.prod(shape, dtype=np.intp)), dtype=np.intp).reshape(shape)
+    return np.arange(math.prod(shape), dtype=np.intp).reshape(shape)
 
 
 def matrix_of(rows, columns, values, shape):

@@ -3,6 +3,8 @@
 All of them look at the entries of a segment in order, so they are sorted by segment.
 """
 
+import math
+
 import numpy as np
 
 from pyscatter import _core
@@ -19,7 +21,7 @@ def _ranked(at, arrivals, shape):
         groups = np.where(arrivals.kept, groups, 0)
     groups, values = groups.reshape(-1), arrivals.values.reshape(-1)
     order = np.lexsort((values, groups))
-    count = np.bincount(groups, minlength=1 + int(np.prod(shape)))
+    count = np.bincount(groups, minlength=1 + math.prod(shape))
     begins = np.cumsum(count) - count
     return values[order], begins[1:].reshape(shape), count[1:].reshape(shape)
 
@@ -88,7 +90,7 @@ class Lines:
         else:
             axis, self.shape = int(axis) % max(values.ndim, 1), values.shape
         behind = self.shape[axis + ids.ndim :]
-        rest = np.arange(int(np.prod(self.shape[:axis] + behind, dtype=np.intp)))
+        rest = np.arange(math.prod(self.shape[:axis] + behind))
         ones = (1,) * ids.ndim
         rest = rest.reshape(self.shape[:axis] + ones + behind)
         ids = ids.reshape(ids.shape + (1,) * len(behind))

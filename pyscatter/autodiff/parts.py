@@ -6,6 +6,7 @@ result, by a factor of its own. Its tangent then is a scatter of factors times t
 its cotangent a gather times the conjugate factors, and both agree by construction.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,7 +47,7 @@ class Address:
 
     def numbers(self, shape):
         """Return for each entry the number of its element, from 1; 0 for none."""
-        count = np.arange(1, 1 + int(np.prod(shape, dtype=np.intp)), dtype=np.intp)
+        count = np.arange(1, 1 + math.prod(shape), dtype=np.intp)
         return self.gather(count.reshape(shape))
 
 
@@ -123,7 +124,7 @@ def chosen_sum(mask, chosen, x, shape):
     stop = summed[-1] + 1
     start = next((i + 1 for i in reversed(range(stop)) if kept[i]), 0)
     parts = [x.shape[:start], x.shape[start:stop], x.shape[stop:]]
-    sizes = [int(np.prod(part, dtype=np.intp)) for part in parts]
+    sizes = [math.prod(part) for part in parts]
     mask = np.broadcast_to(mask, x.shape).reshape(sizes)
     if mask.strides[2] not in (0, 1) and sizes[2] > 1:
         mask = np.ascontiguousarray(mask)
@@ -143,7 +144,8 @@ def equal(x, y):
 
 def in_shape(values, shape, dtype):
     """Return values as the call used them: cast, and spread over their entries."""
-    return np.broadcast_to(np.asarray(values).astype(dtype, copy=False), shape)
+    values = np.asarray(values).astype(dtype, copy=False)
+    return values if values.shape == shape else np.broadcast_to(values, shape)
 
 
 class Call:

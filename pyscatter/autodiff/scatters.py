@@ -4,6 +4,7 @@ A term is what a tangent is multiplied by on its way to the result (parts.py). S
 reduce by the same rules, without old values.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,7 +37,7 @@ def _numbers(arrivals):
     shape = arrivals.at.gather(np.zeros(thin, np.bool_)).shape
     if arrivals.kept is not None:
         thin, shape = arrivals.out.shape, arrivals.values.shape
-    count = np.arange(1, 1 + int(np.prod(shape, dtype=np.intp)), dtype=np.intp)
+    count = np.arange(1, 1 + math.prod(shape), dtype=np.intp)
     count = count.reshape(shape)
     if arrivals.kept is not None:
         count = np.where(arrivals.kept, count, 0)
