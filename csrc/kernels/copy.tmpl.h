@@ -1,6 +1,6 @@
 /* Strided copies by item size, as they are or with their bytes reversed, and columns
- * turned into rows. T is an unaligned move type. Machinery of packing values and
- * storing results.
+ * turned into rows. T is an unaligned move type. Machinery of packing values, reading
+ * masks and arrays beside them, and storing results.
  */
 
 /* One item, last byte first. */
@@ -121,13 +121,42 @@ OF_TYPE(turn_octets)(char *restrict to, int64_t to_stride, const int64_t *offset
     }
 }
 
-/* A square of columns becomes rows in registers. */
+/* Two items of eight bytes of two columns become two rows, where vectors hold no four.
+ * ns an item of 8 columns at the baseline, by pairs / fours: 0.22 / 3.2. */
+TEMPLATE_INLINE void
+OF_TYPE(turn_pairs)(char *restrict to, int64_t to_stride, const int64_t *offset,
+                    const char *restrict from)
+{
+    typedef uint64_t pair __attribute__((vector_size(16)));
+    pair a, b;
+    memcpy(&a, from + offset[0], sizeof(pair));
+    memcpy(&b, from + offset[1], sizeof(pair));
+    const pair first = __builtin_shuffle(a, b, (pair){0, 2});
+    const pair second = __builtin_shuffle(a, b, (pair){1, 3});
+    memcpy(to, &first, sizeof(pair));
+    memcpy(to + to_stride, &second, sizeof(pair));
+}
+
+/* A square of columns, of so many items a side, becomes rows in registers. A vector
+ * that the level does not have is taken apart by the compiler, item by item and by way
+ * of the stack, which is far slower than no vectors at all: so the side is chosen by
+ * level. What is left at the right and at the bottom of the squares goes one by one.
+ * offset [side], as in turn below; reads and writes side * side items, of any
+ * alignment.
+ */
+#if defined(ISA_HAS_AVX2)
+#define SIDE_OF_SQUARE (sizeof(T) == 1 ? 8 : 4)
+#else
+#define SIDE_OF_SQUARE (sizeof(T) == 1 ? 8 : sizeof(T) == 8 ? 2 : 4)
+#endif
+
 TEMPLATE_INLINE void
 OF_TYPE(turn_square)(char *restrict to, int64_t to_stride, const int64_t *offset,
                      const char *restrict from)
 {
-    (sizeof(T) == 1 ? OF_TYPE(turn_octets) : OF_TYPE(turn_quads))(to, to_stride, offset,
-                                                                  from);
+    (SIDE_OF_SQUARE == 8   ? OF_TYPE(turn_octets)
+     : SIDE_OF_SQUARE == 4 ? OF_TYPE(turn_quads)
+                           : OF_TYPE(turn_pairs))(to, to_stride, offset, from);
 }
 
 #endif
@@ -143,7 +172,7 @@ OF_TYPE(turn)(char *restrict to, int64_t to_stride, const int64_t *offset,
     int64_t row = 0;
 #if PARTS_OF_T == 1
     enum {
-        SIDE = sizeof(T) == 1 ? 8 : 4
+        SIDE = SIDE_OF_SQUARE
     };
     for (; row + SIDE <= rows;
          row += SIDE, to += SIDE * to_stride, from += SIDE * sizeof(T)) {
@@ -166,3 +195,4 @@ OF_TYPE(turn)(char *restrict to, int64_t to_stride, const int64_t *offset,
         }
     }
 }
+#undef SIDE_OF_SQUARE

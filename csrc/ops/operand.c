@@ -81,8 +81,8 @@ ps_operand_run(const ps_operand *operand, int64_t first, int64_t *n, int64_t *st
 /* Whole rows whose items lie apart while the rows lie side by side, as in Fortran
  * order, from the start of one on: items that are moved as they are go to the buffer,
  * n at most. Returns how many; the walk is at the last of these rows. ns an element to
- * select half of 12,500 rows of 8 float64 by a mask that lies alike, turned / row by row
- * (Zen 3): 1.5 / 5.4. */
+ * select half of 12,500 rows of 8 float64 by a mask that lies alike, turned / row by
+ * row (Zen 3): 1.5 / 5.4. */
 static int64_t
 turned_rows(const ps_operand *operand, ps_walk *run, int64_t *offset, char *to,
             int64_t n)
