@@ -308,8 +308,8 @@ typedef struct {
                                         const char *index, int64_t n, int64_t stride,
                                         int64_t size);
     int64_t (*place[PS_NUM_INDEX_TYPES])(int64_t *offset, const char *index, int64_t n,
-                                         int64_t size, int64_t counted, int64_t step,
-                                         int64_t base);
+                                         int64_t stride, const ps_numbering *numbering,
+                                         int64_t base, bool adds);
     /* list.h */
     void (*list_place)(int64_t *offset, const int64_t *row, int64_t n, int64_t step,
                        int64_t base);

@@ -23,7 +23,10 @@ enum {
     /* Numbers of index arrays between two looks at a pending signal: 0.1 ms of
      * scanning.
      */
-    CHECK_STRETCH = 1 << 18
+    CHECK_STRETCH = 1 << 18,
+    /* The same of several index arrays, which may be columns of one: a stretch stays in
+     * the second cache until the last of them has been scanned. */
+    COLUMNS_STRETCH = 1 << 15
 };
 
 /* Four arrays of one length behind each other: in the struct for a few entries, else
@@ -226,23 +229,35 @@ flag_bad(const ps_address *address, const int64_t *row, int64_t n, int64_t *flag
     return -1;
 }
 
-/* offset[e] = base + row(index[e]) * step for the common run: one contiguous native
- * index, out of bounds an error, nothing masked or linked. False: not that, or
- * something is out of bounds, which list_run then looks at; offsets are spoilt then. */
+/* The offsets of the common run: native indices of one axis or of several, out of
+ * bounds an error, nothing masked. False: not that, or something is out of bounds,
+ * which list_run then looks at; offsets are spoilt then. */
 static bool
 place_run(const ps_address *address, const ps_walk *at, int64_t n, int64_t *offset)
 {
-    const ps_index *const index = &address->index[0];
-    if (address->n_index != 1 || address->mask != NULL ||
-        !ps_mode_refuses(address->mode) || index->swapped ||
-        inner_stride(address, address->link) != 0 ||
-        inner_stride(address, index->strides) != ps_index_itemsize(index->type)) {
+    const ps_kernel_table *const kernels = ps_kernels();
+    const int64_t link = inner_stride(address, address->link);
+    int64_t base = ps_walk_offset(at, address->link);
+    if (address->n_index == 0 || address->mask != NULL ||
+        !ps_mode_refuses(address->mode)) {
         return false;
     }
-    return ps_kernels()->place[index->type](
-                   offset, index->data + ps_walk_offset(at, index->strides), n,
-                   index->size, ps_counted_size(address, 0), index->step,
-                   ps_walk_offset(at, address->link)) == 0;
+    if (link != 0) {
+        kernels->list_ramp(offset, n, link, base);
+        base = 0;
+    }
+    for (int m = 0; m < address->n_index; m++, base = 0) {
+        const ps_index *const index = &address->index[m];
+        const ps_numbering numbering = ps_address_numbering(address, m);
+        if (index->swapped || index->size == 0 ||
+            kernels->place[index->type](
+                    offset, index->data + ps_walk_offset(at, index->strides), n,
+                    inner_stride(address, index->strides), &numbering, base,
+                    m > 0 || link != 0) > 0) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* offset[e] = base + link * e + sum over m of row(index[m][e]) * step[m], for a run of
@@ -442,7 +457,8 @@ check_chunk(void *context, int64_t chunk)
 static ps_status
 check_flat(const ps_address *address, ps_run *run)
 {
-    const int64_t stretch = CHECK_STRETCH / ps_max(1, address->n_index);
+    const int64_t stretch =
+            address->n_index > 1 ? COLUMNS_STRETCH / address->n_index : CHECK_STRETCH;
     const int64_t chunks = ps_ceil_div(address->n, stretch);
     check_state state = {.run = run,
                          .address = address,

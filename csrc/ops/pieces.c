@@ -414,13 +414,14 @@ run_row_runs(const block *at)
     const char *const values =
             ps_block_values(&at->values, at->first, at->n, 0, at->room->packed);
     char *const target = call->target.data + at->piece.column * ready->itemsize;
+    ps_numbering numbering = ps_address_numbering(&call->address, 0);
+    numbering.step = 1;
     int64_t number[IN_RUNS];
     int32_t start[IN_RUNS + 1], row[IN_RUNS];
     for (int64_t first = 0; first < at->n; first += IN_RUNS) {
         const int32_t n = (int32_t)ps_min(IN_RUNS, at->n - first);
-        if (kernels->place[index->type](number, numbers + first * itemsize, n,
-                                        index->size, ps_counted_size(&call->address, 0),
-                                        1, 0) > 0) {
+        if (kernels->place[index->type](number, numbers + first * itemsize, n, itemsize,
+                                        &numbering, 0, false) > 0) {
             return ps_fail(PS_INDEX_BAD);
         }
         ps_groups groups = groups_of_runs(number, n, start, row);
