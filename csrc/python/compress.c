@@ -215,9 +215,9 @@ gather_short(PyObject *const *args)
     PyArrayObject *const a = (PyArrayObject *)args[0];
     PyArrayObject *const mask = (PyArrayObject *)args[1];
     if (!PyArray_CheckExact(args[0]) || !PyArray_CheckExact(args[1]) ||
-        !PyArray_ISBOOL(mask) || PyArray_NDIM(a) != 1 || PyArray_NDIM(mask) != 1 ||
-        PyArray_DIM(a, 0) != PyArray_DIM(mask, 0) || PyArray_DIM(a, 0) > PS_SHORT_ROW ||
-        !PyArray_IS_C_CONTIGUOUS(a) || !PyArray_IS_C_CONTIGUOUS(mask)) {
+        !PyArray_ISBOOL(mask) || PyArray_NDIM(a) == 0 || !PyArray_SAMESHAPE(a, mask) ||
+        PyArray_SIZE(a) > PS_SHORT_ROW || !PyArray_IS_C_CONTIGUOUS(a) ||
+        !PyArray_IS_C_CONTIGUOUS(mask)) {
         return NULL;
     }
     PyArray_Descr *const descr = PyArray_DESCR(a);
@@ -226,7 +226,7 @@ gather_short(PyObject *const *args)
         !PyDataType_ISNOTSWAPPED(descr)) {
         return NULL;
     }
-    const npy_intp n = PyArray_DIM(a, 0);
+    const npy_intp n = PyArray_SIZE(a);
     npy_intp count = ps_kernels()->mask_count(PyArray_BYTES(mask), n);
     Py_INCREF(descr);
     PyArrayObject *result = (PyArrayObject *)PyArray_NewFromDescr(
