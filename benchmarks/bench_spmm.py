@@ -2,12 +2,13 @@
 
 ``python -m benchmarks.bench_spmm``: first products of a graph of the size of
 ogbn-arxiv and of a small one, whose places are drawn as those of the graph in
-bench_scatter; then the check of a structure alone, to set it beside the products; then
-every op and dtype that kernels() lists against its NumPy twin.
+bench_scatter; then every op and dtype that kernels() lists against its NumPy twin; then
+what the check of a structure takes of each of these products.
 """
 
 import sys
 from functools import partial
+from statistics import median
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 import pyscatter as ps
 from benchmarks import harness
 from benchmarks.bench_scatter import EDGES, NODES, scaled
-from pyscatter.bench import OURS, Problem, Way, Workload, draw, rng
+from pyscatter.bench import OURS, Problem, Way, Workload, draw, measure, rng
 
 SMALL = (10_000, 100_000)
 METHODS = {"add": np.add, "min": np.minimum, "max": np.maximum}
@@ -164,5 +165,57 @@ SUITE = harness.Suite(
     "bench_spmm", WORKLOADS, sweep_rows, sweep_problem, ("add", "f32")
 )
 
+
+# --------------------------------------------------------- what the check takes
+
+
+def share(A, calls):
+    """What a whole check of A alone takes, over what each call with A takes."""
+    ways = {name: Way(call) for name, call in calls.items()}
+    check = {"check": Way(partial(ps._core.check_matrix, A))}
+    times = measure(check | ways, seconds=1.0)
+    return {
+        name: median(
+            part / whole
+            for part, whole in zip(times["check"], times[name], strict=True)
+        )
+        for name in calls
+    }
+
+
+def shares(size, n):
+    """(format, name of the call, share) of products and inner products of a graph."""
+    A, _ = graph(size, n)
+    for width in (1, 16, 64, 128):
+        X = rng().random((size, width) if width > 1 else size, np.float32)
+        out = np.empty_like(X)
+        for B in (A, turned(A)):
+            calls = {
+                f"spmm K={width}": partial(ps.spmm, B, X),
+                f"spmm K={width}, out=": partial(ps.spmm, B, X, out=out),
+            }
+            if width in (16, 64):
+                calls[f"sddmm K={width}"] = partial(ps.sddmm, B, X, X)
+            for name, part in share(B, calls).items():
+                yield B.format, name, part
+
+
+def print_shares(scale):
+    """A line for each cell. Fresh results are filled while the structure is checked."""
+    print("\nthe check of the structure alone, over the whole call")
+    for graph_name, sizes in GRAPHS.items():
+        for format, name, part in shares(*(scaled(k, scale) for k in sizes)):
+            print(f"{graph_name:>6s} {format} {name:18s} {part:7.1%}", flush=True)
+
+
+def main(argv=None):
+    """Run the suite, then show the shares."""
+    status = harness.main(SUITE, argv)
+    options = harness.parse(SUITE, argv)
+    if not options.only:
+        print_shares(0.02 if options.quick else 1.0)
+    return status
+
+
 if __name__ == "__main__":
-    sys.exit(harness.main(SUITE))
+    sys.exit(main())
