@@ -103,13 +103,14 @@ meet_units(const ps_delta_apply_call *call, bool is_flat, const int64_t *at, int
     return values;
 }
 
-/* A call, and where its pieces begin: readers, of which each has PIECE blocks to read.
- */
+/* A call, and where its pieces begin: readers, of which each has so many blocks to
+ * read. */
 typedef struct {
     ps_run *run; /* first, for ps_run_chunks */
     const ps_delta_apply_call *call;
     bool is_flat;
     const ps_delta_reader *mark;
+    int64_t blocks; /* of a piece */
 } ready_apply;
 
 enum {
@@ -148,8 +149,8 @@ meet_piece(void *context, int64_t piece)
     ps_delta_reader reader = ready->mark[piece];
     const char *values = delta->values + reader.done * unit_nbytes;
     int64_t at[PS_DELTA_BLOCK + 64], n, unheard = 0;
-    for (int block = 0; block < PIECE && (n = ps_delta_next(&reader, at)) > 0;
-         block++) {
+    for (int64_t block = 0;
+         block < ready->blocks && (n = ps_delta_next(&reader, at)) > 0; block++) {
         values = meet_units(ready->call, ready->is_flat, at, n, values);
         if (ps_run_stops_after(ready->run, &unheard,
                                n * (unit_nbytes + PS_LINE_BYTES))) {
@@ -158,8 +159,8 @@ meet_piece(void *context, int64_t piece)
     }
 }
 
-/* Where pieces begin; returns how many there are. Skipping reads the head alone, a few
- * bytes for each number. */
+/* Where pieces of PIECE blocks begin; returns how many there are. Skipping reads the
+ * head alone, a few bytes for each number. */
 static int64_t
 mark_pieces(const ps_delta *delta, ps_delta_reader *mark)
 {
@@ -175,7 +176,8 @@ mark_pieces(const ps_delta *delta, ps_delta_reader *mark)
     return n_pieces;
 }
 
-/* All memory is taken before the first write. A call that has begun is left to finish
+/* All memory is taken before the first write. One thread has one piece, and nothing is
+ * skipped to find where others begin. A call that has begun is left to finish
  * for half a second before it hears of signals (ops/run.h). */
 ps_status
 ps_delta_apply(void *argument, ps_run *run)
@@ -193,18 +195,19 @@ ps_delta_apply(void *argument, ps_run *run)
         return pieces > 0 ? ps_run_chunks(run, pieces, meet_dense, &ready) : PS_SUCCESS;
     }
     const int64_t blocks = ps_delta_blocks(delta);
-    ps_delta_reader one;
-    const int64_t nbytes = (blocks / PIECE + 2) * (int64_t)sizeof(one);
-    ps_delta_reader *const mark = blocks <= PIECE ? &one : ps_scratch_get(nbytes);
+    const bool is_whole = run->threads == 1 || blocks <= PIECE;
+    const int64_t nbytes = (blocks / PIECE + 2) * (int64_t)sizeof(ps_delta_reader);
+    ps_delta_reader one = ps_delta_read(delta);
+    ps_delta_reader *const mark = is_whole ? &one : ps_scratch_get(nbytes);
     if (mark == NULL) {
         return ps_fail(PS_NO_MEMORY);
     }
-    one = ps_delta_read(delta);
-    const int64_t pieces = mark == &one ? 1 : mark_pieces(delta, mark);
+    const int64_t pieces = is_whole ? 1 : mark_pieces(delta, mark);
+    ready.blocks = is_whole ? ps_max(blocks, 1) : PIECE;
     ready.mark = mark;
     run->has_written = true;
     const ps_status status = ps_run_chunks(run, pieces, meet_piece, &ready);
-    if (mark != &one) {
+    if (!is_whole) {
         ps_scratch_put(mark, nbytes);
     }
     return status;

@@ -20,7 +20,10 @@
 #include "ops/values.h"
 
 enum {
-    CHUNK_UNITS = 1 << 15 /* of a part of the call */
+    CHUNK_UNITS = 1 << 15, /* of a part of the call */
+    /* Keys of which each is compared with all: counts of bytes take 10 us however few
+     * there are, 64 keys among themselves 2. */
+    FEW_KEYS = 64
 };
 
 #define FIRST_KEY UINT64_MAX
@@ -212,10 +215,32 @@ keep_unit(const ps_delta_call *call, selection *keys, int64_t unit)
 }
 
 /* Of the k largest of key [n], 0 < k <= n: the least, and how many equal ones are among
- * them. From the highest byte on: which byte has the k-th key? */
+ * them. Few keys: each is compared with all. */
+static void
+find_among_few(const uint64_t *key, int64_t n, int64_t k, selection *keys)
+{
+    for (int64_t i = 0; i < n; i++) {
+        int64_t larger = 0, equals = 0;
+        for (int64_t j = 0; j < n; j++) {
+            larger += key[j] > key[i];
+            equals += key[j] == key[i];
+        }
+        if (larger < k && k <= larger + equals) {
+            keys->least = key[i];
+            keys->equals = k - larger;
+            return;
+        }
+    }
+}
+
+/* The same of any number. From the highest byte on: which byte has the k-th key? */
 static void
 find_least(const uint64_t *key, int64_t n, int64_t k, selection *keys)
 {
+    if (n <= FEW_KEYS) {
+        find_among_few(key, n, k, keys);
+        return;
+    }
     uint64_t known = 0, mask = 0;
     for (int shift = 56; shift >= 0; shift -= 8) {
         int64_t count[256] = {0};
