@@ -235,13 +235,27 @@ ps_delta_read(const ps_delta *delta)
     return (ps_delta_reader){.delta = delta, .last = -1};
 }
 
+/* Number `i` of a head of numbers: of 32 bits, or of 64. */
+static int64_t
+number_in(const char *head, bool is_small, int64_t i)
+{
+    return is_small ? (int64_t)((const uint32_t *)(const void *)head)[i]
+                    : ((const int64_t *)(const void *)head)[i];
+}
+
 /* Number `i` of the limits of runs. Of runs both limits are of one width, by the
  * number of units alone. */
 static int64_t
 limit_at(const ps_delta *delta, int64_t i)
 {
-    return is_narrow(delta) ? (int64_t)((const uint32_t *)delta->head)[i]
-                            : ((const int64_t *)delta->head)[i];
+    return number_in(delta->head, is_narrow(delta), i);
+}
+
+/* Number `i` of index32 or index64. */
+static int64_t
+number_at(const ps_delta *delta, int64_t i)
+{
+    return number_in(delta->head, delta->encoding == PS_DELTA_index32, i);
 }
 
 /* Units of the run at hand, or of the next one: at most `room`, those behind
@@ -317,10 +331,7 @@ next_of_items(ps_delta_reader *reader, int64_t *at)
     const int64_t n = ps_min(PS_DELTA_BLOCK, delta->count - reader->done);
     for (int64_t i = 0; i < n; i++) {
         const int64_t item = reader->done + i;
-        at[i] = delta->encoding == PS_DELTA_dense ? item
-                : delta->encoding == PS_DELTA_index32
-                        ? (int64_t)((const uint32_t *)delta->head)[item]
-                        : ((const int64_t *)delta->head)[item];
+        at[i] = delta->encoding == PS_DELTA_dense ? item : number_at(delta, item);
     }
     return n;
 }
@@ -495,9 +506,7 @@ check_items(const ps_delta *delta, int64_t *last)
         return false;
     }
     for (int64_t i = 0; i < delta->count; i++) {
-        const int64_t number = delta->encoding == PS_DELTA_index32
-                                       ? (int64_t)((const uint32_t *)delta->head)[i]
-                                       : ((const int64_t *)delta->head)[i];
+        const int64_t number = number_at(delta, i);
         ascends &= number > *last;
         *last = number;
     }

@@ -127,6 +127,23 @@ def test_chunks_meet():
             assert ps.Delta.from_bytes(made.to_bytes()) == made
 
 
+@pytest.mark.parametrize("level", LEVELS)
+def test_escapes_stand_among_gaps(level):
+    """Gaps are read eight at a time; an escape may be any of the eight."""
+    CORE.force_level(level)
+    rng = rng_for("escapes")
+    for place in range(9):
+        gaps = rng.integers(0, 9, 21)
+        gaps[place :: max(place, 3)] = rng.integers(65_533, 65_538)
+        at = np.cumsum(gaps + 1) - 1
+        old = np.zeros(at[-1] + 9, np.uint8)
+        new = old.copy()
+        new[at] = 1 + np.arange(21)
+        made = ps.delta(old, new, encoding="gap16")
+        np.testing.assert_array_equal(made.positions, at)
+        assert same_bytes(made.apply(old, verify="new"), new)
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_layouts_of_what_is_read(layout):
     rng = rng_for("layout", layout)
@@ -266,6 +283,18 @@ def test_selections(name, granularity):
             result = made.apply(old, verify="both")
             assert same_bytes(result, goal)
             assert made.checksum_new == slow.checksum(goal)
+
+
+@pytest.mark.parametrize("count", [63, 64, 65, 66])
+def test_selections_of_few_and_of_many(count):
+    """Ties go to the lower position, however the least difference is found."""
+    old = np.zeros(2 * count, np.int32)
+    new = old.copy()
+    new[::2] = 1 + np.arange(count) * 7 % 5
+    for k in (1, 2, count // 2, count - 1, count):
+        order = np.argsort(-new, kind="stable")[:k]
+        made = ps.delta(old, new, top_k=k)
+        np.testing.assert_array_equal(made.positions, np.sort(order))
 
 
 def test_a_dense_selection_stores_the_base():
