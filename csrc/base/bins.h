@@ -55,7 +55,8 @@ typedef struct ps_bin_kernels {
     void (*find[PS_NUM_BIN_WAYS][PS_NUM_DTYPES])(const ps_bin_edges *edges,
                                                  int32_t *slot, const char *x,
                                                  int64_t n);
-    double (*fit[PS_NUM_DTYPES])(const ps_bin_edges *edges);
+    double (*fit[PS_NUM_DTYPES])(const ps_bin_edges *edges, int64_t first,
+                                 int64_t last);
     int64_t (*index[PS_NUM_DTYPES])(bool by_bits, const ps_bin_edges *edges,
                                     int32_t *base);
     void (*measure[PS_NUM_DTYPES])(ps_moments *moments, const char *x, int64_t n);

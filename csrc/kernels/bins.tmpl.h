@@ -73,15 +73,15 @@ OF_TYPE(bin_kept)(T place, T top)
     return place < top ? place : top;
 }
 
-/* How far the map of the edges is from whole numbers at most; NaN and infinity are
- * "further than any". */
+/* How far the map of edges [first, last) is from whole numbers at most; NaN and
+ * infinity are "further than any". */
 TEMPLATE_INLINE double
-OF_TYPE(bins_fit)(const ps_bin_edges *edges)
+OF_TYPE(bins_fit)(const ps_bin_edges *edges, int64_t first, int64_t last)
 {
     const T *const edge = (const T *)edges->edge + 1;
     const T low = (T)edges->low, scale = (T)edges->scale;
     double worst = 0;
-    for (int64_t i = 0; i < edges->n_edges; i++) {
+    for (int64_t i = first; i < last; i++) {
         const T place = OF_TYPE(bin_place)(edge[i], low, scale);
         const double away = fabs((double)place - (double)(i + 1));
         worst = away <= worst ? worst : away < INFINITY ? away : INFINITY;

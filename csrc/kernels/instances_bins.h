@@ -24,8 +24,9 @@
     FINDER(bits, dtype, bins_cells_##dtype(true, edges, slot, from, n))                 \
     FINDER(search, dtype, bins_search_##dtype(edges, slot, from, n))                    \
     FINDER(log2, dtype, bins_log2_##dtype(edges, slot, from, n))                        \
-    OF_UNIT double NAME(bins_fit, even, dtype)(const ps_bin_edges *edges)               \
-    { return bins_fit_##dtype(edges); }                                                 \
+    OF_UNIT double NAME(bins_fit, even, dtype)(const ps_bin_edges *edges, int64_t first, \
+                                               int64_t last)                            \
+    { return bins_fit_##dtype(edges, first, last); }                                    \
     OF_UNIT int64_t NAME(bins_index, any, dtype)(bool by_bits, const ps_bin_edges *edges, \
                                                  int32_t *base)                         \
     { return by_bits ? bins_index_##dtype(true, edges, base)                            \

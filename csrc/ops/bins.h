@@ -26,6 +26,28 @@ typedef struct {
     int32_t n_bins;
 } ps_edges;
 
+/* Edges of n even bins from low to high, as np.linspace has them, or, where the width
+ * overflows, from both of its ends. */
+typedef struct {
+    double *edge; /* [n + 1] */
+    int64_t n;
+    double low, high;
+    bool increase; /* out: strictly; else not all edges have been made */
+} ps_even_edges_call;
+
+ps_status ps_make_even(void *call, ps_run *run); /* a ps_even_edges_call */
+
+/* Do n + 1 edges never decrease, nor are NaN? One of the two kinds. */
+typedef struct {
+    const double *edge;
+    const void *whole; /* int64, or uint64 */
+    bool is_unsigned;
+    int64_t n;
+    bool never_decrease; /* out */
+} ps_given_edges_call;
+
+ps_status ps_look_at_edges(void *call, ps_run *run); /* a ps_given_edges_call */
+
 /* Edges made ready for elements of one type. */
 typedef struct {
     ps_bin_edges edges;
@@ -40,9 +62,16 @@ typedef struct {
  * their values and no others. */
 enum ps_dtype ps_bin_type(enum ps_dtype dtype);
 
-/* For about n elements of `dtype`. *finder is closed whatever it returns. */
-ps_status ps_finder_open(ps_finder *finder, const ps_edges *edges, enum ps_dtype dtype,
-                         int64_t n);
+/* For about n elements of `dtype`. finder->memory is `few`, and *finder is to be closed
+ * whatever becomes of it. */
+typedef struct {
+    ps_finder *finder;
+    const ps_edges *edges;
+    enum ps_dtype dtype;
+    int64_t n;
+} ps_finder_call;
+
+ps_status ps_finder_open(void *call, ps_run *run); /* a ps_finder_call */
 
 /* The bins of powers of two from the one of `low` to that of `high`, finite. */
 ps_status ps_finder_log2(ps_finder *finder, enum ps_dtype dtype, double low,

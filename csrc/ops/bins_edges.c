@@ -13,6 +13,7 @@
 #include "base/scratch.h"
 #include "base/sizes.h"
 #include "ops/bins.h"
+#include "ops/run.h"
 
 enum {
     /* Elements to a cell at least: making a cell takes 1 ns, and finding a bin in a
@@ -91,28 +92,34 @@ rounded_up(double edge)
 
 /* The edges between their guards, as `type`, f32 or f64. */
 static void
-put_edges(ps_finder *finder, const ps_edges *given, enum ps_dtype type)
+put_edges(ps_finder *finder, const ps_edges *given, enum ps_dtype type, ps_run *run)
 {
     ps_bin_edges *const edges = &finder->edges;
     const int64_t n = (int64_t)given->n_bins + 1;
-    const double last = given->edge[n - 1];
+    float *const narrow = (float *)finder->memory;
+    double *const wide = (double *)finder->memory;
     finder->type = type;
     edges->n_edges = n;
     edges->n_bins = given->n_bins;
-    if (type == PS_f32) {
-        float *const edge = (float *)finder->memory;
-        edge[0] = -INFINITY;
-        for (int64_t i = 0; i < n; i++) {
-            edge[i + 1] = rounded_up(given->edge[i]);
+    ps_stretch part = ps_stretch_of(run, n, 16);
+    while (ps_next_stretch(&part)) {
+        for (int64_t i = part.first; i < part.last; i++) {
+            if (type == PS_f32) {
+                narrow[i + 1] = rounded_up(given->edge[i]);
+            }
+            else {
+                wide[i + 1] = given->edge[i];
+            }
         }
-        edge[n + 1] = NAN;
-        edges->is_closed = (double)edge[n] == last;
+    }
+    if (type == PS_f32) {
+        narrow[0] = -INFINITY;
+        narrow[n + 1] = NAN;
+        edges->is_closed = (double)narrow[n] == given->edge[n - 1];
         return;
     }
-    double *const edge = (double *)finder->memory;
-    edge[0] = -INFINITY;
-    memcpy(edge + 1, given->edge, (size_t)n * sizeof(*edge));
-    edge[n + 1] = NAN;
+    wide[0] = -INFINITY;
+    wide[n + 1] = NAN;
     edges->is_closed = true;
 }
 
@@ -141,15 +148,29 @@ put_map(ps_bin_edges *edges, const ps_edges *given, int64_t steps)
     edges->scale = (double)steps / (given->edge[given->n_bins] - given->edge[0]);
 }
 
+/* How far the map is from whole numbers at most; where the run is stopped it does not
+ * matter. */
+static double
+fit_of(const ps_finder *finder, ps_run *run)
+{
+    ps_stretch part = ps_stretch_of(run, finder->edges.n_edges, 16);
+    double worst = 0;
+    while (ps_next_stretch(&part)) {
+        worst = fmax(worst, ps_kernels()->bins->fit[finder->type](
+                                    &finder->edges, part.first, part.last));
+    }
+    return worst;
+}
+
 /* Elements nearer to an edge than the edges are to whole numbers are compared with it;
  * twice that, and a little more, so that the comparison is strict whatever is rounded.
  */
 static bool
-try_even(ps_finder *finder, const ps_edges *given)
+try_even(ps_finder *finder, const ps_edges *given, ps_run *run)
 {
     ps_bin_edges *const edges = &finder->edges;
     put_map(edges, given, given->n_bins);
-    const double fit = ps_kernels()->bins->fit[finder->type](edges);
+    const double fit = fit_of(finder, run);
     const double least = finder->type == PS_f32 ? 0x1p-20 : 0x1p-40;
     if (!(fit <= (finder->type == PS_f32 ? FLOAT_FIT : DOUBLE_FIT))) {
         return false;
@@ -161,19 +182,19 @@ try_even(ps_finder *finder, const ps_edges *given)
 
 /* float64 where float32 is too coarse. */
 static bool
-try_even_wider(ps_finder *finder, const ps_edges *given)
+try_even_wider(ps_finder *finder, const ps_edges *given, ps_run *run)
 {
-    if (try_even(finder, given)) {
+    if (try_even(finder, given, run)) {
         return true;
     }
     if (finder->type == PS_f64) {
         return false;
     }
-    put_edges(finder, given, PS_f64);
-    if (try_even(finder, given)) {
+    put_edges(finder, given, PS_f64, run);
+    if (try_even(finder, given, run)) {
         return true;
     }
-    put_edges(finder, given, PS_f32);
+    put_edges(finder, given, PS_f32, run);
     return false;
 }
 
@@ -239,11 +260,12 @@ try_bits(ps_finder *finder, int32_t *base, int64_t most)
 
 /* The first way that serves; a search always does. */
 static void
-choose_way(ps_finder *finder, const ps_edges *given, int32_t *base, int64_t most)
+choose_way(ps_finder *finder, const ps_edges *given, int32_t *base, int64_t most,
+           ps_run *run)
 {
     const int forced = ps_forced_bin_way();
     const bool is_free = forced < 0;
-    if ((is_free || forced == PS_BINS_even) && try_even_wider(finder, given)) {
+    if ((is_free || forced == PS_BINS_even) && try_even_wider(finder, given, run)) {
         return;
     }
     if (base != NULL &&
@@ -271,8 +293,11 @@ take_memory(ps_finder *finder, int64_t edge_bytes, int64_t cells)
 }
 
 ps_status
-ps_finder_open(ps_finder *finder, const ps_edges *edges, enum ps_dtype dtype, int64_t n)
+ps_finder_open(void *argument, ps_run *run)
 {
+    const ps_finder_call *const call = argument;
+    ps_finder *const finder = call->finder;
+    const ps_edges *const edges = call->edges;
     finder->edges = (ps_bin_edges){.n_bins = edges->n_bins};
     if (edges->whole != NULL) {
         PS_TRY(take_memory(finder, (edges->n_whole + 2) * 8, 0));
@@ -280,16 +305,17 @@ ps_finder_open(ps_finder *finder, const ps_edges *edges, enum ps_dtype dtype, in
         return PS_SUCCESS;
     }
     const int64_t n_edges = (int64_t)edges->n_bins + 1;
-    const int64_t most =
-            ps_forced_bin_way() >= 0 ? MOST_CELLS : ps_min(n / PER_CELL, MOST_CELLS);
+    const int64_t most = ps_forced_bin_way() >= 0
+                                 ? MOST_CELLS
+                                 : ps_min(call->n / PER_CELL, MOST_CELLS);
     const bool has_table = most >= n_edges * CELLS && most >= FEWEST_CELLS;
     const int64_t cells = has_table ? most + 4 : 0;
     const int64_t edge_bytes = (n_edges + 2) * 8;
     PS_TRY(take_memory(finder, edge_bytes, cells));
-    put_edges(finder, edges, ps_bin_type(dtype));
+    put_edges(finder, edges, ps_bin_type(call->dtype), run);
     choose_way(finder, edges,
-               has_table ? (int32_t *)(finder->memory + edge_bytes) : NULL, most);
-    return PS_SUCCESS;
+               has_table ? (int32_t *)(finder->memory + edge_bytes) : NULL, most, run);
+    return ps_run_status(run);
 }
 
 /* Twice does no harm. */

@@ -328,20 +328,19 @@ static int
 open_coordinate(ps_binning *binning, ps_coordinate *own)
 {
     double low, high;
-    const int status =
-            own->request.given != NULL
-                    ? ps_make_given_edges(binning->state, &own->request, own->dtype,
-                                          true, &own->made)
-            : find_range(binning, own, &low, &high) < 0
-                    ? -1
-                    : ps_make_even_edges(&own->request, low, high, false, &own->made);
+    const int status = own->request.given != NULL
+                               ? ps_make_given_edges(binning->state, &own->request,
+                                                     own->dtype, true, &own->made)
+                       : find_range(binning, own, &low, &high) < 0
+                               ? -1
+                               : ps_make_even_edges(binning->state, &own->request, low,
+                                                    high, false, &own->made);
     if (status < 0) {
         return -1;
     }
     own->has_finder = true;
-    const ps_status opened =
-            ps_finder_open(&own->finder, &own->made.edges, own->dtype, binning->n);
-    return ps_raise(binning->state, opened, "bins");
+    return ps_open_finder(binning->state, &own->finder, &own->made.edges, own->dtype,
+                          binning->n);
 }
 
 int

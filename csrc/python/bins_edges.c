@@ -170,32 +170,6 @@ ps_check_bin_count(int64_t n_bins, int64_t n)
 
 /* ---- even edges ---- */
 
-/* np.linspace, bit for bit, where the width is a float64. */
-static void
-fill_even(double *edge, int64_t n, double low, double high)
-{
-    const double width = high - low, step = width / (double)n;
-    const bool is_vast = !isfinite(width);
-    for (int64_t i = 0; i < n; i++) {
-        const double part = (double)i / (double)n;
-        edge[i] = is_vast     ? low * (1 - part) + high * part
-                  : step != 0 ? (double)i * step + low
-                              : part * width + low;
-    }
-    edge[n] = high;
-}
-
-static bool
-increase_strictly(const double *edge, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) {
-        if (!(edge[i] < edge[i + 1])) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* A wider range around this one, with room for n edges that differ. */
 static void
 widen(double *low, double *high, int64_t n)
@@ -233,8 +207,8 @@ refuse_range(const ps_bins_request *request, double low, double high)
 }
 
 int
-ps_make_even_edges(const ps_bins_request *request, double low, double high, bool widens,
-                   ps_made_edges *made)
+ps_make_even_edges(ps_state *state, const ps_bins_request *request, double low,
+                   double high, bool widens, ps_made_edges *made)
 {
     const int64_t n = request->n_bins;
     npy_intp length = (npy_intp)n + 1;
@@ -250,49 +224,37 @@ ps_make_even_edges(const ps_bins_request *request, double low, double high, bool
     if (made->array == NULL) {
         return -1;
     }
-    double *const edge = PyArray_DATA(made->array);
-    made->edges.edge = edge;
-    fill_even(edge, n, low, high);
-    while (!increase_strictly(edge, n)) {
+    ps_even_edges_call call = {PyArray_DATA(made->array), n, low, high, false};
+    made->edges.edge = call.edge;
+    for (;;) {
+        if (ps_raise(state, ps_run_op(state, ps_make_even, &call, 8 * n), "bins") < 0) {
+            return -1;
+        }
+        if (call.increase) {
+            return 0;
+        }
         if (!widens) {
             return refuse_range(request, low, high);
         }
-        widen(&low, &high, n);
-        fill_even(edge, n, low, high);
+        widen(&call.low, &call.high, n);
     }
-    return 0;
 }
 
 /* ---- given edges ---- */
 
+/* Edges of one kind or the other, which is NULL. */
 static int
-refuse_edges(void)
+check_order(ps_state *state, const double *edge, const void *whole, bool is_unsigned,
+            int64_t n)
 {
-    PyErr_SetString(PyExc_ValueError,
-                    "bins must increase monotonically, when an array of edges");
-    return -1;
-}
-
-static int
-check_order(const double *edge, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) {
-        if (!(edge[i] <= edge[i + 1])) {
-            return refuse_edges();
-        }
+    ps_given_edges_call call = {edge, whole, is_unsigned, n, false};
+    if (ps_raise(state, ps_run_op(state, ps_look_at_edges, &call, 8 * n), "bins") < 0) {
+        return -1;
     }
-    return 0;
-}
-
-/* Of whole numbers, which may be equal as float64. */
-static int
-check_whole_order(const int64_t *edge, int64_t n, bool are_unsigned)
-{
-    for (int64_t i = 0; i < n; i++) {
-        if (are_unsigned ? (uint64_t)edge[i] > (uint64_t)edge[i + 1]
-                         : edge[i] > edge[i + 1]) {
-            return refuse_edges();
-        }
+    if (!call.never_decrease) {
+        PyErr_SetString(PyExc_ValueError,
+                        "bins must increase monotonically, when an array of edges");
+        return -1;
     }
     return 0;
 }
@@ -344,7 +306,8 @@ ps_make_given_edges(ps_state *state, const ps_bins_request *request,
     const enum ps_dtype own = ps_dtype_of(state, PyArray_DESCR(given));
     const bool are_wide = own == PS_i64 || own == PS_u64;
     *made = (ps_made_edges){.edges = {.n_bins = (int32_t)n}};
-    if (are_wide && check_whole_order(PyArray_DATA(given), n, own == PS_u64) < 0) {
+    if (are_wide &&
+        check_order(state, NULL, PyArray_DATA(given), own == PS_u64, n) < 0) {
         return -1;
     }
     made->exact = cast_to(given, NPY_DOUBLE);
@@ -364,7 +327,18 @@ ps_make_given_edges(ps_state *state, const ps_bins_request *request,
         return made->exact != NULL ? 0 : -1;
     }
     made->edges.edge = edge;
-    return check_order(edge, n);
+    return check_order(state, edge, NULL, false, n);
+}
+
+int
+ps_open_finder(ps_state *state, ps_finder *finder, const ps_edges *edges,
+               enum ps_dtype dtype, int64_t n)
+{
+    ps_finder_call call = {finder, edges, dtype, n};
+    finder->memory = finder->few; /* an op may be refused before it begins */
+    return ps_raise(state,
+                    ps_run_op(state, ps_finder_open, &call, 8 * (int64_t)edges->n_bins),
+                    "bins");
 }
 
 void

@@ -32,8 +32,8 @@ int ps_check_bin_count(int64_t n_bins, int64_t n);
 /* Even edges from low to high, as np.linspace has them, or, where the range overflows,
  * from both of its ends. widens: a range that holds too few floats becomes wider; else
  * it is a ValueError, as is one that overflows. 0 or -1. */
-int ps_make_even_edges(const ps_bins_request *request, double low, double high,
-                       bool widens, ps_made_edges *made);
+int ps_make_even_edges(ps_state *state, const ps_bins_request *request, double low,
+                       double high, bool widens, ps_made_edges *made);
 
 /* The edges that were given, for elements of `dtype`: compared as float64, or as
  * integers beyond 2^53 with integers. as_given: `array` keeps their dtype, else it is
@@ -42,6 +42,11 @@ int ps_make_given_edges(ps_state *state, const ps_bins_request *request,
                         enum ps_dtype dtype, bool as_given, ps_made_edges *made);
 
 void ps_close_edges(ps_made_edges *made);
+
+/* Edges made ready for about n elements of `dtype`; *finder is to be closed. 0 or -1.
+ */
+int ps_open_finder(ps_state *state, ps_finder *finder, const ps_edges *edges,
+                   enum ps_dtype dtype, int64_t n);
 
 /* An array, `name`d in messages, as kernels read it from here on, whatever other code
  * does to the caller's: a view of base class of real numbers, of *dtype; long doubles

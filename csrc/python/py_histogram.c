@@ -228,7 +228,8 @@ make_edges(histogram_work *work)
             return ps_make_given_edges(work->state, request, work->dtype, false,
                                        &work->made);
         default:
-            return ps_make_even_edges(request, low, high, true, &work->made);
+            return ps_make_even_edges(work->state, request, low, high, true,
+                                      &work->made);
     }
 }
 
@@ -251,14 +252,18 @@ measure(histogram_work *work)
     return is_needed ? run(work, ps_histogram_measure, &work->call) : 0;
 }
 
-static ps_status
+static int
 open_finder(const histogram_work *work, ps_finder *finder)
 {
     const ps_edges *const edges = &work->made.edges;
     const int64_t n = PyArray_SIZE(work->x);
-    return work->kind == KIND_LOG2 ? ps_finder_log2(finder, work->dtype, edges->edge[0],
-                                                    edges->edge[edges->n_bins - 1])
-                                   : ps_finder_open(finder, edges, work->dtype, n);
+    if (work->kind != KIND_LOG2) {
+        return ps_open_finder(work->state, finder, edges, work->dtype, n);
+    }
+    return ps_raise(work->state,
+                    ps_finder_log2(finder, work->dtype, edges->edge[0],
+                                   edges->edge[edges->n_bins - 1]),
+                    "x");
 }
 
 static int
@@ -276,7 +281,7 @@ count(histogram_work *work)
         return -1;
     }
     ps_finder finder;
-    int status = ps_raise(work->state, open_finder(work, &finder), "x");
+    int status = open_finder(work, &finder);
     work->call.finder = &finder;
     if (work->weights != NULL) {
         const enum ps_dtype own =
