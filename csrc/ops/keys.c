@@ -21,7 +21,10 @@ enum {
     /* Bytes of an item that fit in a word. */
     WORD_BYTES = 8,
     /* Items that are looked at for wide characters before any is packed. */
-    LOOKS = 256
+    LOOKS = 256,
+    /* Bytes of text that may be short all the same: looking at more takes longer than a
+     * hash of what is there. */
+    MOST_TEXT = 256
 };
 
 /* ---- a column ---- */
@@ -68,7 +71,6 @@ make_pairs(ps_key_source *source, char *pairs)
     return ps_run_status(source->run);
 }
 
-/* A column as it is to be read. */
 /* Short items are packed into words as they are read, all others are compared by their
  * bytes. Entries are looked at one by one only where some may be left out. */
 static void
@@ -101,18 +103,16 @@ open_source(ps_key_source *source, const ps_keys_call *call, ps_run *run)
                     (source->has_missing && call->missing != PS_MISSING_GROUP);
 }
 
-/* One column of a call that has no other. */
-/* Text of up to eight characters is packed into words where these are narrow: one
- * look-up of a word in place of 32 bytes that lie anywhere. A look at some says whether
- * to try. */
+/* Text of up to eight characters, in however wide items, is packed into words where
+ * these are narrow: one look-up of a word in place of 32 bytes and more that lie
+ * anywhere. A look at some says whether to try. */
 static bool
 tries_narrow(ps_key_source *source)
 {
     const ps_keys_call *const call = source->call;
     const bool is_text = source->dtype == PS_raw && call->column->kind == PS_KEYS_UNITS;
     const int64_t step = ps_max(1, call->n / LOOKS);
-    if (!is_text || source->kind == PS_KEYS_WORDS ||
-        source->itemsize > 4 * WORD_BYTES) {
+    if (!is_text || source->kind == PS_KEYS_WORDS || source->itemsize > MOST_TEXT) {
         return false;
     }
     source->kind = PS_KEYS_WORDS;

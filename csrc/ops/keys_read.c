@@ -18,25 +18,47 @@
 #include "ops/values.h"
 #include "ops/widths.h"
 
-/* Characters of four bytes that fit in one: eight of them are a word, in their order.
- * One that does not is told afterwards, since no branch then depends on the text. */
+/* Bits of the bytes [from, size) of text, a multiple of four of them. */
+static uint64_t
+bits_behind(const char *item, int64_t from, int64_t size)
+{
+    uint64_t bits = 0;
+    for (; from + 8 <= size; from += 8) {
+        uint64_t two;
+        memcpy(&two, item + from, sizeof(two));
+        bits |= two;
+    }
+    if (from < size) {
+        uint32_t one;
+        memcpy(&one, item + from, sizeof(one));
+        bits |= one;
+    }
+    return bits;
+}
+
+/* Characters of four bytes that fit in one: eight of them are a word, in their order,
+ * and behind them are only zeros. What does not fit is told afterwards, since no branch
+ * then depends on the text. */
 static void
 pack_narrow(ps_key_source *source, int64_t first, int64_t n, uint64_t *word)
 {
-    const int64_t characters = source->itemsize / 4;
-    const char *const keys = source->call->column->view.data + first * source->itemsize;
+    const int64_t size = source->itemsize, some = ps_min(size / 4, 8);
+    const char *const keys = source->call->column->view.data + first * size;
+    uint64_t behind = 0;
     uint32_t all = 0;
     for (int64_t i = 0; i < n; i++) {
+        const char *const item = keys + i * size;
         uint64_t packed = 0;
-        for (int64_t k = 0; k < characters; k++) {
+        for (int64_t k = 0; k < some; k++) {
             uint32_t character;
-            memcpy(&character, keys + i * source->itemsize + 4 * k, sizeof(character));
+            memcpy(&character, item + 4 * k, sizeof(character));
             all |= character;
             packed = packed << 8 | character;
         }
+        behind |= bits_behind(item, 4 * some, size);
         word[i] = packed;
     }
-    if (all > UINT8_MAX) {
+    if (all > UINT8_MAX || behind != 0) {
         atomic_store(&source->has_wide, true);
     }
 }

@@ -56,3 +56,17 @@ def test_keys_that_fill_caches(repeats):
             result = ps.factorize(keys, sort=sort, return_first=True)
         for one, other in zip(result, expected, strict=True):
             assert one.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["U8", "U9", "U10", "U15", "U64", "U65"])
+@pytest.mark.parametrize(
+    "odd", [None, "123456789", "1234567\u0416", "\0\0\0\0\0\0\0\0a"]
+)
+def test_short_text_in_wide_items(dtype, odd):
+    """One item of many that a word cannot hold, and which is met late."""
+    keys = rng_for("short").integers(0, 800, 4000).astype(dtype)
+    if odd is not None:
+        keys[3001] = odd
+    ids, uniques = ps.factorize(keys)
+    expected = np.unique(keys, return_inverse=True)
+    assert (uniques == expected[0]).all() and (ids == expected[1]).all()
