@@ -9,13 +9,15 @@
  *   read     words of entries, and the bucket of each
  *   spread   words move to their buckets, in the order of entries
  *   number   words in a bucket become numbers there, in place
- *   walk     entries in their order fetch their numbers: the next one of their bucket
+ *   give     in the order of entries, numbers by appearance; or, in the order of keys,
+ * these are sorted fetch    numbers in a bucket become those of the result, and entries
+ * in their order fetch them: the next one of their bucket
  *
- * A number that is as large as there are keys before it in its bucket is new, so the
- * walk meets the first entry of each key, whatever the number of stretches that threads
+ * A number that is as large as there are keys before it in its bucket is new, which is
+ * how the first entry of each key is met, whatever the number of stretches that threads
  * work on: how many keys of a bucket a stretch finds there has been noted.
  *
- * Entries that take no part are a bucket of their own, whose only number becomes -1.
+ * Entries that take no part are a bucket of their own, where all fetch -1.
  *
  * Words are read once, into memory that nobody else can write to, and so are buckets:
  * whatever another thread does to the keys, a bucket receives what was counted for it.
@@ -45,6 +47,9 @@ enum {
     AHEAD = 16
 };
 
+/* What is added to the number of a new key. */
+static const int64_t NEW = INT64_C(1) << 62;
+
 /* A place for each bucket, for what takes no part, and for the end. */
 typedef struct {
     int64_t at[MOST_BUCKETS + 2];
@@ -65,7 +70,7 @@ typedef struct {
     per_bucket base;   /* the number of its first key among those of all buckets */
     void *to;          /* what the number of a key is in the result */
     int64_t to_nbytes, room;
-    bool notes, gives, writes; /* what a walk does */
+    bool marks; /* new keys are marked in the stream */
 } spreading;
 
 /* ---- reading ---- */
@@ -277,27 +282,83 @@ rank_keys(spreading *work)
     return status.code != PS_OK ? status : ps_run_status(work->run);
 }
 
-/* Entries [first, last) of a stretch: next and seen are its own; `given` numbers have
- * been given before. New keys are noted, and, where numbers follow the order of
- * appearance, given theirs; entries receive the numbers of their keys. */
+/* Numbers of a bucket, in the stream, become those of the result; where a key is new
+ * there, and that is to be told, with a mark. The part of `to` that a bucket needs is
+ * small. */
 PS_WIDTH_INLINE void
-walk(const bool is_wide, const spreading *work, int64_t first, int64_t last,
+translate(const bool is_wide, const spreading *work, int64_t bucket, int64_t *seen,
+          const ps_stretch *some)
+{
+    const int64_t base = work->base.at[bucket], start = work->start.at[bucket];
+    const int64_t mark = work->marks ? NEW : 0;
+    for (int64_t at = start + some->first; at < start + some->last; at++) {
+        const int64_t number = (int64_t)work->stream[at];
+        const bool is_new = number == *seen;
+        *seen += is_new;
+        work->stream[at] = (uint64_t)(ps_at(is_wide, work->to, base + number) +
+                                      (is_new ? mark : 0));
+    }
+}
+
+static void
+translate_buckets(void *context, int64_t task)
+{
+    spreading *const work = context;
+    const bool is_wide = work->numbering->source->is_wide;
+    for (int64_t b = first_bucket(work, task); b < first_bucket(work, task + 1); b++) {
+        int64_t seen = 0;
+        ps_stretch some = ps_stretch_of(
+                work->run, work->start.at[b + 1] - work->start.at[b], PS_LINE_BYTES);
+        while (ps_next_stretch(&some)) {
+            is_wide ? translate(true, work, b, &seen, &some)
+                    : translate(false, work, b, &seen, &some);
+        }
+    }
+}
+
+/* Entries [first, last) of a stretch fetch what the stream has for them; the entry of a
+ * marked number is the first of its key. */
+static void
+fetch_stretch(void *context, int64_t i)
+{
+    spreading *const work = context;
+    const bool is_wide = work->numbering->source->is_wide;
+    const ps_key_part *const part = &work->numbering->part[i];
+    int64_t *const ids = work->numbering->source->ids;
+    per_bucket next = work->from[i];
+    ps_stretch some = ps_stretch_of(work->run, part->last - part->first, PS_LINE_BYTES);
+    while (ps_next_stretch(&some)) {
+        for (int64_t e = part->first + some.first; e < part->first + some.last; e++) {
+            const uint64_t *const at = work->stream + next.at[work->code[e]]++;
+            int64_t number = (int64_t)*at;
+            __builtin_prefetch(at + AHEAD);
+            if (number >= NEW) {
+                number -= NEW;
+                ps_put(is_wide, work->numbered->first, number, e);
+            }
+            ids[e] = number;
+        }
+    }
+}
+
+/* The same while numbers are given by appearance: those of a stretch begin with as many
+ * as the stretches before have found. Entries receive them at once where there is one
+ * stretch. */
+PS_WIDTH_INLINE void
+give(const bool is_wide, const spreading *work, int64_t first, int64_t last,
      per_bucket *next, per_bucket *seen, int64_t *given)
 {
     int64_t *const ids = work->numbering->source->ids;
-    const bool notes = work->notes, gives = work->gives, writes = work->writes;
+    const bool writes = work->n_stretches == 1;
     for (int64_t i = first; i < last; i++) {
         const int bucket = work->code[i];
         const uint64_t *const at = work->stream + next->at[bucket]++;
-        const int64_t number = (int64_t)*at;
+        const int64_t number = (int64_t)*at, k = work->base.at[bucket] + number;
         __builtin_prefetch(at + AHEAD);
-        const int64_t k = work->base.at[bucket] + number;
-        if (notes && number == seen->at[bucket]) {
+        if (number == seen->at[bucket]) {
             seen->at[bucket]++;
-            if (gives) {
-                ps_put(is_wide, work->to, k, (*given)++);
-            }
-            ps_put(is_wide, work->numbered->first, ps_at(is_wide, work->to, k), i);
+            ps_put(is_wide, work->numbered->first, *given, i);
+            ps_put(is_wide, work->to, k, (*given)++);
         }
         if (writes) {
             ids[i] = ps_at(is_wide, work->to, k);
@@ -305,10 +366,8 @@ walk(const bool is_wide, const spreading *work, int64_t first, int64_t last,
     }
 }
 
-/* Numbers by appearance begin, in each stretch, with as many as the stretches before
- * have found. */
 static void
-walk_stretch(void *context, int64_t i)
+give_stretch(void *context, int64_t i)
 {
     spreading *const work = context;
     const bool is_wide = work->numbering->source->is_wide;
@@ -322,38 +381,49 @@ walk_stretch(void *context, int64_t i)
     ps_stretch some = ps_stretch_of(work->run, part->last - part->first, PS_LINE_BYTES);
     while (ps_next_stretch(&some)) {
         const int64_t first = part->first + some.first, last = part->first + some.last;
-        is_wide ? walk(true, work, first, last, &next, &seen, &given)
-                : walk(false, work, first, last, &next, &seen, &given);
+        is_wide ? give(true, work, first, last, &next, &seen, &given)
+                : give(false, work, first, last, &next, &seen, &given);
     }
 }
 
-/* In the order of keys one walk suffices, and by appearance where there is one stretch;
- * else numbers are given by a first walk. */
+/* Numbers by appearance. Entries that take no part are given number 0 of their bucket,
+ * which stands for -1. */
+static ps_status
+give_numbers(spreading *work)
+{
+    const bool is_wide = work->numbering->source->is_wide;
+    const int64_t dropped = work->start.at[work->n_buckets];
+    ps_put(is_wide, work->to, work->numbered->n, -1);
+    PS_TRY(ps_run_fill(work->run, work->stream + dropped, 0, 8 * (work->n - dropped)));
+    return ps_run_chunks(work->run, work->n_stretches, give_stretch, work);
+}
+
+/* Numbers in the order of keys are translated and fetched; so are those by appearance
+ * that several stretches have given. */
 static ps_status
 finish(spreading *work)
 {
     const ps_key_source *const source = work->numbering->source;
-    const int64_t n = work->numbered->n, dropped = work->start.at[work->n_buckets];
-    work->to_nbytes = ps_width_bytes(source->is_wide, n + 1);
+    const int64_t dropped = work->start.at[work->n_buckets];
+    work->to_nbytes = ps_width_bytes(source->is_wide, work->numbered->n + 1);
     work->to = ps_scratch_get(work->to_nbytes);
     if (work->to == NULL) {
         return ps_fail(PS_NO_MEMORY);
     }
-    ps_put(source->is_wide, work->to, n, -1);
-    PS_TRY(ps_run_fill(work->run, work->stream + dropped, 0, 8 * (work->n - dropped)));
+    work->marks = source->call->sorts;
     if (source->call->sorts) {
         PS_TRY(rank_keys(work));
     }
-    work->notes = true;
-    work->gives = !source->call->sorts;
-    work->writes = source->call->sorts || work->n_stretches == 1;
-    PS_TRY(ps_run_chunks(work->run, work->n_stretches, walk_stretch, work));
-    if (work->writes) {
-        return PS_SUCCESS;
+    else {
+        PS_TRY(give_numbers(work));
+        if (work->n_stretches == 1) {
+            return PS_SUCCESS;
+        }
     }
-    work->notes = false;
-    work->writes = true;
-    return ps_run_chunks(work->run, work->n_stretches, walk_stretch, work);
+    PS_TRY(ps_run_fill(work->run, work->stream + dropped, 0xff,
+                       8 * (work->n - dropped)));
+    PS_TRY(ps_run_chunks(work->run, work->n_tasks, translate_buckets, work));
+    return ps_run_chunks(work->run, work->n_stretches, fetch_stretch, work);
 }
 
 /* ---- all of it ---- */
