@@ -686,6 +686,15 @@ def convert(
 def accumulate(
     acc: np.ndarray, g: np.ndarray, weight: float, how: Literal[0, 1, 2], /
 ) -> int: ...
+def pull_back(
+    how: int,
+    old: np.ndarray | None,
+    index: np.ndarray,
+    values: np.ndarray,
+    out: np.ndarray,
+    g: np.ndarray,
+    /,
+) -> tuple[np.ndarray | None, np.ndarray] | None: ...
 def sum_chosen(g: np.ndarray, mask: np.ndarray, chosen: bool, /) -> np.ndarray: ...
 def color_columns(
     row_edge: np.ndarray,

@@ -39,6 +39,7 @@
 #include "python/py_keys.h"
 #include "python/py_nonzero.h"
 #include "python/py_plan.h"
+#include "python/pullback.h"
 #include "python/py_scatter.h"
 #include "python/py_segment.h"
 #include "python/py_spmm.h"
@@ -362,6 +363,8 @@ static PyMethodDef methods[] = {
         {"assembled", ps_py_assembled, METH_VARARGS, NULL},
         {"coo_to_csr", ps_py_coo_to_csr, METH_VARARGS, NULL},
         {"accumulate", ps_py_accumulate, METH_VARARGS, NULL},
+        {"pull_back", (PyCFunction)(void (*)(void))ps_py_pull_back, METH_FASTCALL,
+         NULL},
         {"sum_chosen", ps_py_sum_chosen, METH_VARARGS, NULL},
         {"color_columns", ps_py_color_columns, METH_VARARGS, NULL},
         {"explain", ps_py_explain, METH_VARARGS, NULL},

@@ -43,7 +43,6 @@ class Rule(NamedTuple):
     jacobian: Any  # makes the Jacobian; None: it is not known beforehand
     called: Any  # what is called
     plain: Any  # the pullback of plain calls in one piece (plain.py), or None
-    refuses: Any  # the names of options that have no derivative
     last: int  # the last position that has a gradient
 
 
@@ -59,8 +58,7 @@ def row(
     refused["out"] = "leave it away, and give the pullback buffers by into="
     vjps = dict(zip(starred, vjps, strict=True))
     columns = names, starred, vjps, jvp, refused, fixed, jacobian, called or op
-    more = at_once, frozenset(refused), starred[-1]
-    return op, Rule(op.__name__, *columns, *more)
+    return op, Rule(op.__name__, *columns, at_once, starred[-1])
 
 
 def gather_row(op, arguments, address, at_once):
@@ -84,8 +82,7 @@ def segment_row(op, name):
     fixed = NO_OPTIONS if op is _core.segment_reduce else {"op": name}
     vjps = (segments.of_values,)
     rules = vjps, segments.tangent, closed.of_segments
-    at_once = plain.summed if name == "add" else None
-    return row(op, ENTRIES, *rules, at_once, fixed, **refused)
+    return row(op, ENTRIES, *rules, plain.reduced(name), fixed, **refused)
 
 
 ENTRIES = "values* ids num_segments"
@@ -104,13 +101,13 @@ RULES = dict((
         plain.gathered_where),
 
     scatter_row(_core.scatter, "a* index values* axis", gathers.by_axis,
-        plain.scattered(_core.gather)),
+        plain.scattered(_core.gather, True)),
     scatter_row(_core.scatter_along_axis, "a* index values* axis", gathers.along_axis,
         plain.scattered(_core.gather_along_axis)),
     scatter_row(_core.scatter_nd, "a* indices values*", gathers.by_tuples,
         plain.scattered(_core.gather_nd)),
     scatter_row(_core.scatter_at, "a* indices values*", gathers.by_expression,
-        plain.scattered(_core.gather_at)),
+        plain.scattered(_core.gather_at, True)),
     scatter_row(_core.scatter_where, "a* mask values*", gathers.by_mask,
         plain.scattered_where),
 

@@ -26,6 +26,7 @@ CALLS = [
     (ps.gather_where, (A, [True, False, True], 1), {}),
     (ps.where, (SOME, X, 2 * X), {}),
     (ps.where, (SOME, X, 1.0), {}),
+    (ps.where, (SOME, *(1.5, 1.5)), {}),
     (ps.where, (SOME, 2.0, X[0]), {}),
     (ps.where, (SOME[:, :1], X, X), {}),
     (ps.where, (SOME.T, X.T, 1.0), {}),
@@ -50,6 +51,17 @@ CALLS = [
     (ps.spmm, (MATRIX.to_csc(), A), {}),
     (ps.spmm, (A.T, MATRIX.T), {}),
     (ps.sddmm, (MATRIX, X[:5], A), {}),
+    (ps.gather, (A,), {"index": IDS}),
+    (ps.scatter, (A, IDS), {"values": 2.0}),
+    (ps.scatter, (A, IDS), {"values": 2.0, "op": "add"}),
+    (ps.scatter_where, (X, SOME), {"values": 2.0}),
+    (ps.where, (SOME, X), {"y": 2.0}),
+    (ps.segment_max, (X, abs(IDS), 4), {}),
+    (ps.segment_mean, (X, abs(IDS)), {}),
+    (ps.segment_prod, (X, abs(IDS), 9), {}),
+    (ps.segment_reduce, (X, abs(IDS), 4), {"op": "first", "skipna": True}),
+    (ps.spmm, (MATRIX,), {"X": A}),
+    (ps.sddmm, (MATRIX, X[:5]), {"Y": A}),
 ]
 for op in ("set", "add", "sub", "mul", "div", "min", "max", "mean", "first", "fmax"):
     CALLS += [
@@ -99,7 +111,7 @@ def compare(op, primals, options, wrt=None):
 def test_plain_calls(op, primals, options, dtype):
     if dtype == "c16" and options.get("op", "set")[-3:] in ("min", "max"):
         return
-    if dtype == "c16" and op is ps.segment_softmax:
+    if dtype == "c16" and op in (ps.segment_softmax, ps.segment_max):
         return
     primals = tuple(in_dtype(x, dtype) for x in primals)
     compare(op, primals, options)

@@ -144,6 +144,7 @@ FAMILIES = {
     "bins": "bins_find bins_fit bins_index bins_join bins_number bins_count bins_weigh",
     "histogram": "histogram_measure",
     "accumulate": "accumulate",
+    "pullback": "pull",
 }
 OF_STEM = {stem: name for name, stems in FAMILIES.items() for stem in stems.split()}
 

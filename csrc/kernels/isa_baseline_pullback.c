@@ -1,0 +1,3 @@
+/* The steps of pullbacks, for any CPU. */
+#include "kernels/baseline.h"
+#include "kernels/instances_pullback.h"
