@@ -1,7 +1,8 @@
 """Pullbacks: ``python -m benchmarks.bench_autodiff``, beside torch, JAX and NumPy.
 
 First ten elements: what `vjp` and its pullback cost beyond the calls that somebody
-would write who knew the rule by heart. Then large arrays: the pullback alone, the
+would write who knew the rule by heart: the operation and its transpose, or the kernel
+that takes back what is not linear. Then large arrays: the pullback alone, the
 forward call having been made, beside the backward pass of others.
 """
 
@@ -57,6 +58,15 @@ def added(put, where, g, *axis, n=5, **options):
     return put(new, where, g, *axis, op="add", out=new, **options)
 
 
+# The ops that are not linear, as the kernel calls them.
+MEETINGS = {"first": 1, "mean": 2, "mul": 3, "max": 4}
+
+
+def pulled(out, how, old):
+    """The kernel that takes back what is not linear."""
+    return ps._core.pull_back(how, old, IDS, V, out, G5)
+
+
 def chosen(x, y):
     """The transpose of `where`."""
     return ps.where(MASK, x, y), ps.where(MASK, G10, 0.0), ps.where(MASK, 0.0, G10)
@@ -91,10 +101,14 @@ def tiny():
             added(ps.scatter_where, MASK, G4, n=10, packed=True),
         ),
     )
-    for op in ("set", "add", "mul", "max"):
+    yield Tiny(
+        *("scatter", (A, IDS, V), {"op": "add"}, G5),
+        lambda: (ps.scatter(A, IDS, V, op="add"), ps.gather(G5, IDS)),
+    )
+    for op, how in MEETINGS.items():
         yield Tiny(
             *("scatter", (A, IDS, V), {"op": op}, G5),
-            lambda op=op: (ps.scatter(A, IDS, V, op=op), ps.gather(G5, IDS)),
+            lambda op=op, how=how: pulled(ps.scatter(A, IDS, V, op=op), how, A),
         )
     yield Tiny(
         *("scatter_at", (A, IDS, V), {"op": "add"}, G5),
@@ -112,11 +126,16 @@ def tiny():
 
 def tiny_segments():
     """Yield the calls that reduce."""
-    for op in ("sum", "mean", "prod", "max"):
-        reduce = getattr(ps, f"segment_{op}")
+    yield Tiny(
+        *("segment_sum", (V, IDS, 5), {}, G5),
+        lambda: (ps.segment_sum(V, IDS, 5), ps.gather(G5, IDS)),
+    )
+    for op, how in MEETINGS.items():
         yield Tiny(
-            *(f"segment_{op}", (V, IDS, 5), {}, G5),
-            lambda reduce=reduce: (reduce(V, IDS, 5), ps.gather(G5, IDS)),
+            *("segment_reduce", (V, IDS, 5), {"op": op}, G5),
+            lambda op=op, how=how: pulled(
+                ps.segment_reduce(V, IDS, 5, op=op), how, None
+            ),
         )
     yield Tiny(
         *("segment_sum", (V,), {"offsets": OFFSETS}, G5),
@@ -175,7 +194,7 @@ def print_tiny(rounds):
 
 def fresh(pullback):
     """A pullback that has kept nothing of what it made for its last cotangent."""
-    pullback._call.store.clear()
+    pullback.store.clear()
     return pullback
 
 
