@@ -70,6 +70,13 @@ typedef struct {
     double *pivot, *sum, *squares;
 } ps_change_moments;
 
+/* Words of features, without imaginary parts. */
+typedef struct {
+    double *max;
+    int64_t *n_changed, *n_alive;
+    ps_change_moments diff, now;
+} ps_change_columns;
+
 typedef struct ps_change_kernels {
     /* change.tmpl.h, change_exact.tmpl.h: by what is measured */
     void (*f32)(const ps_change_block *block, ps_change *change);
@@ -93,6 +100,11 @@ typedef struct ps_change_kernels {
                    const double *from, const uint8_t *counts, int64_t n);
     void (*tally)(int64_t *count, int64_t at, int64_t step, const uint8_t *flag,
                   int64_t n);
+    /* change_columns.tmpl.h */
+    int64_t (*columns_f32)(const ps_change_columns *to, int64_t at, const void *old,
+                           const void *now, int64_t pitch, int64_t rows, int64_t n);
+    int64_t (*columns_f64)(const ps_change_columns *to, int64_t at, const void *old,
+                           const void *now, int64_t pitch, int64_t rows, int64_t n);
     /* change_copy.h */
     void (*stream)(char *to, const char *from, int64_t nbytes);
     void (*end_stream)(void);

@@ -9,8 +9,52 @@
 #include "kernels/vectors.h"
 
 enum {
-    CHANGE_LANES = 8
+    CHANGE_LANES = 8,
+    CHANGE_COLUMNS = VECTOR_BYTES / 8, /* features whose words stay in registers */
+    CHANGE_AHEAD = 192 /* bytes of a row that are asked for while it is walked */
 };
+
+/* As many elements as a vector of float64 has, integers as wide, and both widened; the
+ * compiler's own way from four f32 to f64 goes through memory. */
+/* clang-format off */
+typedef f32 few_f32 __attribute__((vector_size(VECTOR_BYTES / 2), may_alias, aligned(4)));
+typedef f64 few_f64 __attribute__((vector_size(VECTOR_BYTES), may_alias, aligned(8)));
+typedef int32_t flags_f32 __attribute__((vector_size(VECTOR_BYTES / 2)));
+typedef lanes_f64 flags_f64;
+#if defined(ISA_HAS_AVX2)
+TEMPLATE_INLINE vector_f64 widen_f32(few_f32 few)
+{ return (vector_f64)_mm256_cvtps_pd((__m128)few); }
+TEMPLATE_INLINE lanes_f64 flags_of_f32(flags_f32 few)
+{ return (lanes_f64)_mm256_cvtepi32_epi64((__m128i)few); }
+#else
+TEMPLATE_INLINE vector_f64 widen_f32(few_f32 few)
+{ return __builtin_convertvector(few, vector_f64); }
+TEMPLATE_INLINE lanes_f64 flags_of_f32(flags_f32 few)
+{ return __builtin_convertvector(few, lanes_f64); }
+#endif
+TEMPLATE_INLINE vector_f64 widen_f64(few_f64 few)
+{ return few; }
+TEMPLATE_INLINE lanes_f64 flags_of_f64(flags_f64 few)
+{ return few; }
+/* clang-format on */
+
+/* count[k] += lane k. */
+TEMPLATE_INLINE void
+count_columns(int64_t *count, lanes_f64 added)
+{
+    vector_f64 *const words = (vector_f64 *)(void *)count;
+    *words = (vector_f64)((lanes_f64)*words + added);
+}
+
+TEMPLATE_INLINE bool
+has_any_lane(lanes_f64 flags)
+{
+    int64_t any = 0;
+    for (int k = 0; k < CHANGE_COLUMNS; k++) {
+        any |= flags[k];
+    }
+    return any != 0;
+}
 
 /* Lanes that start n items before the middle: the first n are set. */
 static const int32_t change_window_f32[16] = {-1, -1, -1, -1, -1, -1, -1, -1};

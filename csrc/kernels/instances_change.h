@@ -18,6 +18,12 @@
 #include "kernels/change.tmpl.h"
 #include "kernels/change_levels.tmpl.h"
 #undef T
+#define T f32
+#include "kernels/change_columns.tmpl.h"
+#undef T
+#define T f64
+#include "kernels/change_columns.tmpl.h"
+#undef T
 #undef KIND
 #define KIND COMPLEX
 #define T c64
@@ -45,6 +51,13 @@
 CHANGE_INSTANCES(f32, change)
 CHANGE_INSTANCES(f64, change)
 CHANGE_INSTANCES(c64, change_exactly)
+#define COLUMNS_INSTANCE(dtype)                                                        \
+    static int64_t NAME(change, columns, dtype)(                                       \
+            const ps_change_columns *to, int64_t at, const void *old, const void *now, \
+            int64_t pitch, int64_t rows, int64_t n)                                    \
+    { return change_columns_##dtype(to, at, old, now, pitch, rows, n); }
+COLUMNS_INSTANCE(f32)
+COLUMNS_INSTANCE(f64)
 CHANGE_INSTANCES(c128, change_exactly)
 
 #define CHANGE_CELLS(dtype)                                                            \
@@ -57,6 +70,8 @@ const ps_change_kernels GRID(change, ISA) = {
     .moments = change_moments,
     .totals = change_totals,
     .tally = change_tally,
+    .columns_f32 = NAME(change, columns, f32),
+    .columns_f64 = NAME(change, columns, f64),
     .stream = change_stream,
     .end_stream = change_end_stream};
 /* clang-format on */

@@ -20,6 +20,7 @@
  */
 #include "ops/change.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -38,46 +39,18 @@ enum {
     /* Bytes from which on a copy is written past the caches: three arrays of that size
      * are more than a core's share of a last cache. */
     STREAM_BYTES = 6 << 20,
-    ITEM = 16,        /* bytes of the largest */
-    SMALL_ROOM = 256, /* bytes: what ten elements need of any type */
-    N_WIDE = 3,
+    ITEM = 16, /* bytes of the largest */
     N_SPREAD = 5,
     N_FLAGS = 3
 };
 
-typedef struct {
-    ps_change_call *call;
-    ps_operand old, now, copy;
-    ps_change_lines lines;
-    enum ps_dtype type; /* what is measured: f32, f64, c64, c128 */
-    bool is_half, is_wide;
-    bool is_copied_first; /* blocks can be measured where they have been copied to */
-    bool is_streamed;     /* the copy is written past the caches */
-    bool is_over_old;     /* `copy` is `old` itself */
-    int64_t n, parts, part_blocks;
-    int64_t first_part; /* of all calls */
-    ps_change *change;  /* of each part */
-    int64_t *words;     /* rows and features of each part */
-    int64_t nbytes;     /* of both */
-    ps_change own;      /* that of a single part without words */
-} ready_change;
-
+/* All calls that are run as one, and how many parts they have together: parts are what
+ * threads take, so a call of a thousand small arrays needs no more starts than one. */
 typedef struct {
     ps_run *run; /* first, for ps_run_chunks */
-    ready_change *ready;
+    ps_change_ready *ready;
     int64_t n_ready, parts;
 } change_work;
-
-/* Buffers of a block: as it lies, as it is measured, element by element. */
-typedef struct {
-    char *block;
-    int64_t nbytes, capacity;
-    char *old, *now;
-    double *wide[N_WIDE];
-    ps_change_spread spread;
-    uint8_t *changed;
-    _Alignas(64) char small[SMALL_ROOM];
-} change_room;
 
 /* Whatever has a subtraction, and no more than 64 bits a part. */
 bool
@@ -107,9 +80,11 @@ read_block(const ps_operand *operand, int64_t first, int64_t n, char *buffer)
     return buffer;
 }
 
-/* Where the next elements of the new array are going to be read. */
+/* Where the next elements of the new array are going to be read: those behind the
+ * block, which the kernel asks for while it is at this one. The copy that it measures
+ * is not where they are; of an array that is packed there is nothing to ask for. */
 static const void *
-next_of(const ready_change *ready, int64_t first)
+next_of(const ps_change_ready *ready, int64_t first)
 {
     return ready->now.is_flat && !ready->now.is_constant
                    ? ready->now.data + first * ready->now.itemsize
@@ -119,7 +94,8 @@ next_of(const ready_change *ready, int64_t first)
 /* The block of the new array, which has been copied if that is possible beforehand;
  * else it lies in the room. */
 static const char *
-take_new(const ready_change *ready, int64_t first, int64_t n, const change_room *room)
+take_new(const ps_change_ready *ready, int64_t first, int64_t n,
+         const ps_change_room *room)
 {
     const char *const from = read_block(&ready->now, first, n, room->now);
     const int64_t itemsize = ready->now.itemsize;
@@ -139,7 +115,7 @@ take_new(const ready_change *ready, int64_t first, int64_t n, const change_room 
  * to be read first. Any other is strided or of the other byte order, and is written run
  * by run. */
 static void
-store_new(const ready_change *ready, int64_t first, int64_t n, const char *from)
+store_new(const ps_change_ready *ready, int64_t first, int64_t n, const char *from)
 {
     const ps_view *const copy = &ready->call->copy;
     if (ready->copy.is_flat && !ready->copy.is_constant) {
@@ -165,7 +141,7 @@ store_new(const ready_change *ready, int64_t first, int64_t n, const char *from)
 /* As the type that is measured, which holds all values of the array's own; in `wide`
  * where that is another one. */
 static const void *
-as_measured(const ready_change *ready, const char *from, int64_t n, double *wide)
+as_measured(const ps_change_ready *ready, const char *from, int64_t n, double *wide)
 {
     const enum ps_dtype dtype = ready->call->now.dtype;
     if (dtype == ready->type) {
@@ -176,12 +152,33 @@ as_measured(const ready_change *ready, const char *from, int64_t n, double *wide
     return wide;
 }
 
+/* The four types that are measured; all others have become one of these. */
+void
+ps_change_run_kernel(const ps_change_ready *ready, const ps_change_block *block,
+                     ps_change *change)
+{
+    const ps_change_kernels *const kernels = ps_kernels()->change;
+    switch (ready->type) {
+        case PS_f32:
+            kernels->f32(block, change);
+            break;
+        case PS_f64:
+            kernels->f64(block, change);
+            break;
+        case PS_c64:
+            kernels->c64(block, change);
+            break;
+        default:
+            kernels->c128(block, change);
+    }
+}
+
 /* The kernel of the type, and what integers and half types know better: how many of
  * their bits have changed, which floats of other width may not show, and for integers
  * of 64 bits, whose floats are rounded, which differences are over the tolerance. */
 static void
-measure(const ready_change *ready, ps_change_block *block, const char *old,
-        const char *now, const change_room *room, ps_change *change)
+measure(const ps_change_ready *ready, ps_change_block *block, const char *old,
+        const char *now, const ps_change_room *room, ps_change *change)
 {
     const ps_change_kernels *const kernels = ps_kernels()->change;
     const bool has_old = old != NULL;
@@ -200,19 +197,7 @@ measure(const ready_change *ready, ps_change_block *block, const char *old,
         block->old = has_old ? as_measured(ready, old, block->n, room->wide[0]) : NULL;
         block->now = as_measured(ready, now, block->n, room->wide[1]);
     }
-    switch (ready->type) {
-        case PS_f32:
-            kernels->f32(block, change);
-            break;
-        case PS_f64:
-            kernels->f64(block, change);
-            break;
-        case PS_c64:
-            kernels->c64(block, change);
-            break;
-        default:
-            kernels->c128(block, change);
-    }
+    ps_change_run_kernel(ready, block, change);
     if (has_old && ready->is_wide) {
         change->n_changed = change->n_changed_value = known.n_changed;
         change->n_over_tol = known.n_over_tol;
@@ -225,8 +210,8 @@ measure(const ready_change *ready, ps_change_block *block, const char *old,
 /* Rows and features, from what has just been measured. Changes of integers and halves
  * are those of their own bits, which their floats may have lost. */
 static void
-take_lines(const ready_change *ready, const ps_change_block *block,
-           const change_room *room, int64_t *words)
+take_lines(const ps_change_ready *ready, const ps_change_block *block,
+           const ps_change_room *room, int64_t *words)
 {
     const ps_change_kernels *const kernels = ps_kernels()->change;
     ps_change_spread spread = room->spread;
@@ -256,8 +241,8 @@ take_lines(const ready_change *ready, const ps_change_block *block,
  * bits have not changed is not written back over the old array: weights of which few
  * change cost two reads then. */
 static void
-take_block(const ready_change *ready, int64_t first, int64_t n, const change_room *room,
-           ps_change *total, int64_t *words)
+take_block(const ps_change_ready *ready, int64_t first, int64_t n,
+           const ps_change_room *room, ps_change *total, int64_t *words)
 {
     const ps_change_call *const call = ready->call;
     const char *const now = take_new(ready, first, n, room);
@@ -273,7 +258,10 @@ take_block(const ready_change *ready, int64_t first, int64_t n, const change_roo
                              .finite_only = call->finite_only};
     ps_change change;
     measure(ready, &block, old, now, room, &change);
-    if (words != NULL) {
+    if (ready->by_runs) {
+        ps_change_take_rows(ready, &block, room, &change, words);
+    }
+    if (ready->lines.takes_rows || ready->lines.takes_features) {
         take_lines(ready, &block, room, words);
     }
     if (call->copy.data != NULL && !ready->is_copied_first &&
@@ -287,7 +275,7 @@ take_block(const ready_change *ready, int64_t first, int64_t n, const change_roo
 
 /* Only what a call needs: tiny calls on contiguous arrays need a byte. */
 static int64_t
-bytes_of_room(const ready_change *ready, int64_t n)
+bytes_of_room(const ps_change_ready *ready, int64_t n)
 {
     const bool converts = ready->type != ready->call->now.dtype || ready->is_wide;
     const bool packs =
@@ -295,18 +283,18 @@ bytes_of_room(const ready_change *ready, int64_t n)
             (ready->call->old.data != NULL &&
              (ps_operand_nbytes(&ready->old) > 0 || ready->old.is_constant)) ||
             (ready->call->copy.data != NULL && !ready->is_copied_first);
-    return n * ((packs ? 2 * ITEM : 0) + (converts ? N_WIDE * 8 : 0) +
+    return n * ((packs ? 2 * ITEM : 0) + (converts ? PS_CHANGE_WIDE * 8 : 0) +
                 (ready->words != NULL ? N_SPREAD * 8 + N_FLAGS : 0) + 1);
 }
 
 /* float64 first, then blocks as they lie, then flags: all are aligned. */
 static void
-lay_room(const ready_change *ready, change_room *room)
+lay_room(const ps_change_ready *ready, ps_change_room *room)
 {
     const int64_t n = room->capacity;
     const bool converts = ready->type != ready->call->now.dtype || ready->is_wide;
     double *at = (double *)(void *)room->block;
-    for (int i = 0; i < N_WIDE && converts; i++, at += n) {
+    for (int i = 0; i < PS_CHANGE_WIDE && converts; i++, at += n) {
         room->wide[i] = at;
     }
     if (ready->words != NULL) {
@@ -331,12 +319,12 @@ lay_room(const ready_change *ready, change_room *room)
 
 /* False: there is no memory. Nothing has been copied of this part then. */
 static bool
-open_room(const ready_change *ready, change_room *room)
+open_room(const ps_change_ready *ready, ps_change_room *room)
 {
     room->capacity = ps_min(ready->n, PS_CHANGE_BLOCK);
     room->nbytes = bytes_of_room(ready, room->capacity);
-    room->block =
-            room->nbytes <= SMALL_ROOM ? room->small : ps_scratch_get(room->nbytes);
+    room->block = room->nbytes <= PS_CHANGE_SMALL_ROOM ? room->small
+                                                       : ps_scratch_get(room->nbytes);
     if (room->block != NULL) {
         lay_room(ready, room);
     }
@@ -344,11 +332,14 @@ open_room(const ready_change *ready, change_room *room)
 }
 
 /* One part, whose buffers are its own: signals are heard between stretches of blocks,
- * and what a part that was given up has left is not looked at. */
+ * and what a part that was given up has left is not looked at. Features that are taken
+ * several rows at once come last: they read the old array and the copy once more, which
+ * both are as they have been measured, and what was streamed has to be in place for
+ * that. All memory is taken before the first block is copied. */
 static void
-run_part(const ready_change *ready, int64_t part, ps_run *run)
+run_part(const ps_change_ready *ready, int64_t part, ps_run *run)
 {
-    change_room room;
+    ps_change_room room;
     ps_change total = ps_no_change;
     const int64_t step = ready->part_blocks * PS_CHANGE_BLOCK;
     const int64_t stop = ps_min(ready->n, (part + 1) * step);
@@ -363,11 +354,14 @@ run_part(const ready_change *ready, int64_t part, ps_run *run)
         const int64_t n = ps_min(stop - first, PS_CHANGE_BLOCK);
         take_block(ready, first, n, &room, &total, words);
         if (ps_run_stops_after(run, &unheard, n * (words != NULL ? 64 : 16))) {
-            break;
+            break; /* what a part has left is not looked at then */
         }
     }
     if (ready->is_streamed) {
         ps_kernels()->change->end_stream();
+    }
+    if (ready->by_columns) {
+        ps_change_take_features(ready, part * step, stop, run, &room, words);
     }
     ready->change[part] = total;
     if (room.block != room.small) {
@@ -427,7 +421,7 @@ open_operand(ps_operand *operand, const ps_view *view)
  * are copied before they are measured where the copy lies side by side and is not the
  * old array. */
 static ps_status
-make_ready(ps_change_call *call, ready_change *ready)
+make_ready(ps_change_call *call, ps_change_ready *ready)
 {
     const enum ps_dtype dtype = call->now.dtype;
     ready->call = call;
@@ -456,6 +450,7 @@ make_ready(ps_change_call *call, ready_change *ready)
         ready->is_copied_first = is_apart && !ready->is_streamed;
     }
     const int64_t blocks = ps_ceil_div(ready->n, PS_CHANGE_BLOCK);
+    ps_change_find_ways(ready);
     ready->parts = ps_change_count_parts(&ready->lines, ready->n,
                                          ps_ceil_div(blocks, PART_BLOCKS));
     ready->part_blocks = ready->parts > 0 ? ps_ceil_div(blocks, ready->parts) : 0;
@@ -467,7 +462,7 @@ make_ready(ps_change_call *call, ready_change *ready)
 /* Bytes that the parts of a call leave their results in: a record each, and words.
  * False: they do not fit in 64 bits. */
 static bool
-find_nbytes(ready_change *ready)
+find_nbytes(ps_change_ready *ready)
 {
     int64_t words;
     ready->nbytes = 0;
@@ -482,7 +477,7 @@ find_nbytes(ready_change *ready)
 
 /* Words begin as zeros, which are no numbers of any feature. */
 static ps_status
-lay_parts(ready_change *ready, char *at, ps_run *run)
+lay_parts(ps_change_ready *ready, char *at, ps_run *run)
 {
     ready->change = ready->nbytes > 0 ? (ps_change *)(void *)at : &ready->own;
     if (ready->lines.items == 0) {
@@ -495,7 +490,7 @@ lay_parts(ready_change *ready, char *at, ps_run *run)
 /* Parts become the answer, in order, with NaN of one kind; rows and features become
  * what was asked for. */
 static void
-finish(ready_change *ready)
+finish(ps_change_ready *ready)
 {
     for (int64_t part = 0; part < ready->parts && ready->n > 0; part++) {
         ps_change_join(&ready->call->change, &ready->change[part]);
@@ -535,7 +530,7 @@ run_ready(const ps_changes *changes, change_work *work)
 {
     int64_t nbytes = 0;
     for (int64_t i = 0; i < changes->n; i++) {
-        ready_change *const ready = &work->ready[i];
+        ps_change_ready *const ready = &work->ready[i];
         PS_TRY(make_ready(&changes->call[i], ready));
         if (!find_nbytes(ready) ||
             __builtin_add_overflow(nbytes, ready->nbytes, &nbytes)) {
@@ -556,7 +551,7 @@ ps_change_arrays(void *argument, ps_run *run)
 {
     const ps_changes *const changes = argument;
     int64_t nbytes;
-    if (!ps_multiply(changes->n, sizeof(ready_change), &nbytes)) {
+    if (!ps_multiply(changes->n, sizeof(ps_change_ready), &nbytes)) {
         return ps_fail(PS_TOO_LARGE);
     }
     change_work work = {.run = run, .n_ready = changes->n};

@@ -23,7 +23,10 @@ enum {
     ROW_WORDS = 3,
     FEATURE_WORDS = 3,
     MOMENT_WORDS = 4,
-    MOST_PARTS = 64
+    MOST_PARTS = 64,
+    /* Rows of a part with features: joining a feature of two parts costs as much as to
+     * add some thirty elements to it. */
+    LEAST_ROWS = 128
 };
 
 /* Where the words of a part lie. */
@@ -91,6 +94,8 @@ ps_change_lines_of(const ps_change_call *call, ps_change_lines *lines)
                                .rows = 1,
                                .width = 1,
                                .features = 1};
+    lines->takes_rows = lines->has_rows;
+    lines->takes_features = lines->has_features;
     if (!lines->has_rows && !lines->has_features) {
         return true;
     }
@@ -119,7 +124,10 @@ ps_change_count_parts(const ps_change_lines *lines, int64_t n, int64_t wanted)
     if (lines->items == 0) {
         return wanted;
     }
-    const int64_t most = ps_min(n / (2 * lines->items), MOST_PARTS);
+    int64_t most = ps_min(n / (2 * lines->items), MOST_PARTS);
+    if (lines->has_features) {
+        most = ps_min(most, lines->rows / LEAST_ROWS);
+    }
     return ps_max(1, ps_min(wanted, most));
 }
 
@@ -131,12 +139,12 @@ take_run(const ps_change_lines *lines, const line_words *at, int64_t row,
 {
     const ps_change_kernels *const kernels = ps_kernels()->change;
     const int64_t step = 1 - row_step;
-    if (lines->has_rows) {
+    if (lines->takes_rows) {
         kernels->totals(at->row_sum, at->row_max, row, row_step, from->size,
                         from->is_pair, n);
         kernels->tally(at->row_changed, row, row_step, from->changed, n);
     }
-    if (lines->has_features) {
+    if (lines->takes_features) {
         kernels->totals(NULL, at->max, feature, step, from->size, from->is_pair, n);
         kernels->tally(at->n_changed, feature, step, from->changed, n);
         kernels->moments(&at->diff, feature, step, from->diff, from->is_pair, n);
@@ -156,10 +164,10 @@ static void
 take_alive(const ps_change_lines *lines, const line_words *at, int64_t feature,
            int64_t step, int64_t n, const ps_change_spread *from, uint8_t *flag)
 {
-    for (int64_t i = 0; lines->has_features && i < n; i++) {
+    for (int64_t i = 0; lines->takes_features && i < n; i++) {
         flag[i] = from->now[i] != 0 || (lines->is_complex && from->now_imag[i] != 0);
     }
-    if (lines->has_features) {
+    if (lines->takes_features) {
         ps_kernels()->change->tally(at->n_alive, feature, step, flag, n);
     }
 }
@@ -198,6 +206,28 @@ ps_change_take_lines(const ps_change_lines *lines, int64_t *words, int64_t first
         take_alive(lines, &at, feature, !is_column, count, &from, flag);
         done += count;
     }
+}
+
+/* What the elements of one row come to, as rows know it. NaN before all, as everywhere;
+ * a run of which nothing counts has no maximum. */
+void
+ps_change_take_row(const ps_change_lines *lines, int64_t *words, int64_t row,
+                   const ps_change *change, bool has_changed)
+{
+    const line_words at = words_at(lines, words);
+    double *const max = &at.row_max[row];
+    at.row_sum[row] += change->sum_abs;
+    at.row_changed[row] += has_changed;
+    if (change->n > 0 && !(change->max_abs <= *max || isnan(*max))) {
+        *max = change->max_abs;
+    }
+}
+
+ps_change_columns
+ps_change_columns_of(const ps_change_lines *lines, int64_t *words)
+{
+    const line_words at = words_at(lines, words);
+    return (ps_change_columns){at.max, at.n_changed, at.n_alive, at.diff, at.now};
 }
 
 /* ---- joining ---- */

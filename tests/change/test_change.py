@@ -153,6 +153,28 @@ def assert_same_record(actual, expected, context):
             assert a.tobytes() == b.tobytes(), context
 
 
+@pytest.mark.parametrize("special", [False, True])
+@pytest.mark.parametrize("dtype", ["f32", "f64", "f16", "i64"])
+def test_rows_and_features_of_whole_runs(dtype, special):
+    """Plain arrays go other ways than strided ones, to the same bits."""
+    rng = rng_for("runs", dtype, special)
+    for shape, axis in [((300, 40), 0), ((3, 200, 70), 1), ((17, 1300), 0)]:
+        old = random_values(rng, MEASURED[dtype], shape, special=special)
+        new = changed(rng, old)
+        new[..., 3] = 0
+        strided = LAYOUTS["sliced"](old), LAYOUTS["sliced"](new)
+        for rows, features in ((True, True), (True, False), (False, True)):
+            options = {"per_row": rows, "per_feature": features, "axis": axis}
+            expected = ps.change_stats(*strided, **options)
+            for over in (False, True):
+                base = old.copy()
+                room = base if over else np.empty_like(old)
+                record = ps.change_stats(base, new, copy_new_to=room, **options)
+                assert_same_record(record, expected, (shape, options, over))
+            record = ps.change_stats(old, new, **options)
+            assert_same_record(record, expected, (shape, options))
+
+
 def test_broadcast_arrays():
     one = np.broadcast_to(np.float32(2), (3, 700))
     rows = np.broadcast_to(np.arange(700, dtype=np.float32), (3, 700))
