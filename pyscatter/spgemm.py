@@ -74,10 +74,11 @@ def spgemm(A, B, *, plan=False):
     *Derivatives*: bilinear in the values of A and B; each has its gradient on its own
     pattern.
 
-    *Cost*: two passes over all terms, sizes and then values: 5 to 17 ns a term together
-    on one core of Zen 3, the more the emptier the rows are; a plan's call makes the
-    second one alone. Work memory beside the factors by rows is 8 bytes for each row of
-    the result and some 10 for each column; it does not depend on the inner size.
+    *Cost*: 5 to 15 ns a term on one core of Zen 3, the more the emptier the rows are.
+    Up to 2^24 terms are gone through once, and the result is held twice until the call
+    has ended; more of them twice, sizes and then values. A plan's call finds values
+    alone. Work memory beside the factors by rows is 16 bytes for each row of the result
+    and some 10 for each column; it does not depend on the inner size.
 
     See Also
     --------

@@ -78,7 +78,9 @@ list_bits(uint64_t bits, int64_t base, int32_t *number)
 #endif
 typedef int32_t ranks __attribute__((vector_size(RANK_BYTES)));
 enum {
-    RANKS = RANK_BYTES / (int)sizeof(int32_t)
+    RANKS = RANK_BYTES / (int)sizeof(int32_t),
+    /* Columns of a row that are ranked: with more the square is what counts. */
+    MOST_RANKED = 12 * RANKS
 };
 
 OF_UNIT void

@@ -168,8 +168,9 @@ OF_TYPE(scale_row)(const ps_products *terms, int64_t entry, int64_t n,
 }
 
 /* Both at once for a row of up to PS_FEW_TERMS terms, or of a single entry of A. Of the
- * columns those are listed whose flag is not up yet, and ranked. Returns how many there
- * are; -1: a single entry has more terms, and their columns do not ascend. */
+ * columns those are listed whose flag is not up yet, and ranked; of many their pages
+ * are looked through. Returns how many there are; -1: a single entry has more terms,
+ * and their columns do not ascend. */
 static int64_t
 OF_TYPE(product_few)(const ps_products *terms, int64_t first, int64_t last,
                      int32_t *restrict col, char *out)
@@ -197,6 +198,13 @@ OF_TYPE(product_few)(const ps_products *terms, int64_t first, int64_t last,
         n += flag[at] == 0;
         flag[at] = 0xff;
         sum[at] = OF_TYPE(add_term)(sum[at], product[k]);
+    }
+    if (n > MOST_RANKED) {
+        for (int64_t i = 0; i < n; i++) {
+            terms->page[list[i] >> 6] = 0xff;
+            terms->book[list[i] >> 12] = 0xff;
+        }
+        return OF_TYPE(product_take)(terms, col, out);
     }
     rank_columns(list, n, rank);
     for (int64_t i = 0; i < n; i++) {
