@@ -102,8 +102,8 @@ data, indices, indptr = (
 x, out = np.ones(n, "f4"), np.empty(n, "f4")
 ps.spmm(ps.CSR.from_dense(np.eye(3)), np.ones(3))
 with open("/proc/self/status") as status:
-    [used] = [int(line.split()[1]) << 10 for line in status if line.startswith("VmData")]
-room = used + (data.nbytes + indices.nbytes) // 8
+    [used] = [line.split()[1] for line in status if line.startswith("VmData")]
+room = 1024 * int(used) + (data.nbytes + indices.nbytes) // 8
 resource.setrlimit(resource.RLIMIT_DATA, (room, room))
 try:
     np.array(indices)
