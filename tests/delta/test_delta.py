@@ -127,23 +127,6 @@ def test_chunks_meet():
             assert ps.Delta.from_bytes(made.to_bytes()) == made
 
 
-@pytest.mark.parametrize("level", LEVELS)
-def test_escapes_stand_among_gaps(level):
-    """Gaps are read eight at a time; an escape may be any of the eight."""
-    CORE.force_level(level)
-    rng = rng_for("escapes")
-    for place in range(9):
-        gaps = rng.integers(0, 9, 21)
-        gaps[place :: max(place, 3)] = rng.integers(65_533, 65_538)
-        at = np.cumsum(gaps + 1) - 1
-        old = np.zeros(at[-1] + 9, np.uint8)
-        new = old.copy()
-        new[at] = 1 + np.arange(21)
-        made = ps.delta(old, new, encoding="gap16")
-        np.testing.assert_array_equal(made.positions, at)
-        assert same_bytes(made.apply(old, verify="new"), new)
-
-
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_layouts_of_what_is_read(layout):
     rng = rng_for("layout", layout)

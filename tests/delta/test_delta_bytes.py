@@ -296,3 +296,21 @@ def test_units_of_time(name):
     assert (
         ps.Delta.from_bytes(ps.delta(generic, generic).to_bytes()).dtype == f"{kind}8"
     )
+
+
+@pytest.mark.parametrize("level", ps._core.levels())
+def test_escapes_stand_among_gaps(level):
+    """Gaps are read eight at a time; an escape may be any of the eight."""
+    ps._core.force_level(level)
+    rng = rng_for("escapes")
+    for place in range(9):
+        gaps = rng.integers(0, 9, 21)
+        gaps[place :: max(place, 3)] = rng.integers(65_533, 65_538)
+        at = np.cumsum(gaps + 1) - 1
+        old = np.zeros(at[-1] + 9, np.uint8)
+        new = old.copy()
+        new[at] = 1 + np.arange(21)
+        wire = ps.delta(old, new, encoding="gap16").to_bytes()
+        made = ps.Delta.from_bytes(wire)
+        np.testing.assert_array_equal(made.positions, at)
+        assert made.apply(old, verify="new").tobytes() == new.tobytes()
