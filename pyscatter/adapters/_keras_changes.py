@@ -288,7 +288,7 @@ def _read(x):
 
         return to_array(x.detach().cpu())
     if backend == "tensorflow":
-        from pyscatter.adapters._tensorflow_tensors import tf
+        import tensorflow as tf
 
         x = tf.convert_to_tensor(x)  # a variable is read; NumPy would copy it
     return np.asarray(x)
