@@ -97,6 +97,8 @@ read_words(spreading *work, const uint64_t *word, const int64_t *at, int64_t bas
     }
 }
 
+/* Entries that are left out have been given the code of their bucket before those that
+ * take part are given theirs. */
 static void
 read_stretch(void *context, int64_t i)
 {
@@ -148,6 +150,8 @@ lay_out(spreading *work)
     work->start.at[work->n_buckets + 1] = at;
 }
 
+/* Each stretch knows where its words of a bucket go: no two threads write to one place,
+ * and words of a bucket keep the order of their entries. */
 static void
 spread_stretch(void *context, int64_t i)
 {
@@ -300,6 +304,7 @@ translate(const bool is_wide, const spreading *work, int64_t bucket, int64_t *se
     }
 }
 
+/* Threads share buckets as when these were numbered. */
 static void
 translate_buckets(void *context, int64_t task)
 {
@@ -443,6 +448,8 @@ run_passes(spreading *work)
     return finish(work);
 }
 
+/* The stream, whose pages are all written to, and room for as many keys as entries, of
+ * which pages without a key cost nothing. */
 static ps_status
 get_memory(spreading *work)
 {
