@@ -175,6 +175,8 @@ CELLS = (
     kind_of("int64, close", 100_000, sort=False),
     *(kind_of("int64, wide", g) for g in GROUPS),
     kind_of("int64, wide", 100_000, sort=False),
+    *(kind_of("int64, wide", MILLION, s, entries=2 * ENTRIES) for s in SPREADS),
+    kind_of("int64, wide", MILLION, sort=False, entries=2 * ENTRIES),
     *(kind_of("float64", g) for g in GROUPS[:2]),
     *(kind_of(k, 100_000) for k in ("S8", "U8", "U16")),
     pairs_of(100_000),

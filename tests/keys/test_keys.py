@@ -1,6 +1,5 @@
 """The keys family against its slow twin: every dtype, every way, every option."""
 
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
