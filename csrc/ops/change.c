@@ -191,14 +191,14 @@ measure(const ps_change_ready *ready, ps_change_block *block, const char *old,
                 block, room->wide[0], room->wide[1], room->wide[2], &known);
         block->old = has_old ? room->wide[0] : NULL;
         block->now = room->wide[1];
-        block->diff = room->wide[2];
+        block->diff = known.n > 0 ? NULL : room->wide[2];
     }
     else {
         block->old = has_old ? as_measured(ready, old, block->n, room->wide[0]) : NULL;
         block->now = as_measured(ready, now, block->n, room->wide[1]);
     }
     ps_change_run_kernel(ready, block, change);
-    if (has_old && ready->is_wide) {
+    if (has_old && ready->is_wide && known.n == 0) {
         change->n_changed = change->n_changed_value = known.n_changed;
         change->n_over_tol = known.n_over_tol;
     }

@@ -230,6 +230,24 @@ def test_integers_never_wrap():
     assert (c.n_changed, c.mean, c.mean_abs) == (2, 0.0, 1.0)
 
 
+@pytest.mark.parametrize("dtype", ["i64", "u64"])
+def test_integers_that_float64_holds_and_others(dtype):
+    kind = MEASURED[dtype]
+    least = 0 if dtype == "u64" else -1
+    edges = [0, 1, 2**51 - 1, 2**51, 2**53 + 1, 2**63 - 1, np.iinfo(kind).max]
+    edges += [least * n for n in (1, 2**51, 2**51 + 1, 2**63)] if least else []
+    for one, other in itertools.product(edges, edges):
+        for n in (1, 5, 9):
+            old, new = np.ones(n, kind), np.ones(n, kind)
+            old[-1], new[-1] = one, other
+            c = ps.change_stats(old, new, atol=1)
+            d = other - one
+            assert (c.n_changed, c.n_changed_value) == (one != other,) * 2, (one, other)
+            assert c.n_over_tol == (abs(d) > 1), (one, other)
+            assert c.max_abs == float(abs(d)), (one, other)
+            assert c.new_max == max(float(other), 1.0 if n > 1 else float(other))
+
+
 def test_payloads_and_zeros():
     patterns = np.array([0x7FC00000, 0x7FC00001, 0x7F800001, 0x80000000, 0], np.uint32)
     old = patterns.view(np.float32)
