@@ -1,95 +1,23 @@
-"""The layers. What they share: the backend's adapter, and the words of an error."""
-
-import importlib
+"""The layers: what each is called on, what it gives, and the call of the adapter."""
 
 import keras
 import numpy as np
 from keras import ops
 
 import pyscatter as ps
+from pyscatter.adapters._keras_inputs import (
+    SCATTERS,
+    Indexed,
+    Update,
+    adapter,
+    mode_of,
+    numbers_like,
+    tuple_shape,
+)
 
 PACKAGE = "pyscatter"
-SCATTERS = ("set", "add", "sub", "mul", "div", "min", "max", "mean", "first")
 SEGMENTS = ("add", "mean", "min", "max", "mul", "var", "std", "logsumexp")
 COMPARES = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
-
-
-def adapter():
-    """Return the adapter of Keras' backend."""
-    backend = keras.backend.backend()
-    if backend not in ("tensorflow", "torch", "jax"):
-        raise RuntimeError(f"there is no adapter for Keras' backend {backend!r}")
-    return importlib.import_module(f"pyscatter.adapters.{backend}")
-
-
-def mode_of(mode="raise"):
-    """Return how a layer treats indices out of bounds on this backend."""
-    is_jax = keras.backend.backend() == "jax"
-    return "drop" if is_jax and mode == "raise" else mode
-
-
-class Indexed(keras.layers.Layer):
-    """What checks the inputs of a layer that has several."""
-
-    count = 2
-
-    def refuse(self, why):
-        """Raise a ValueError that names the layer."""
-        raise ValueError(f"{type(self).__name__} {self.name!r}: {why}")
-
-    def choose(self, name, value, known):
-        """Return an argument that must be one of some words."""
-        if value not in known:
-            self.refuse(f"{name}={value!r} is unknown; expected one of {[*known]}")
-        return value
-
-    def shapes_of(self, input_shape, counts):
-        """Return the shapes of the inputs, of which there must be as many."""
-        is_list = isinstance(input_shape, (list, tuple)) and all(
-            isinstance(s, (list, tuple)) for s in input_shape
-        )
-        if not is_list or len(input_shape) not in counts:
-            self.refuse(f"expected a list of {counts} inputs; got shape {input_shape}")
-        return [tuple(s) for s in input_shape]
-
-    def expect(self, name, shape, expected):
-        """Refuse a shape that cannot be the expected one."""
-        fits = len(shape) == len(expected) and all(
-            None in (n, m) or n == m for n, m in zip(shape, expected, strict=True)
-        )
-        if not fits:
-            self.refuse(f"{name} has shape {shape}; expected {expected}")
-
-    def whole(self, name, x):
-        """Refuse indices that are no integers."""
-        dtype = keras.backend.standardize_dtype(x.dtype)
-        if "int" not in dtype:
-            raise TypeError(
-                f"{type(self).__name__} {self.name!r}: {name} has dtype {dtype}; "
-                "expected integers"
-            )
-        return x
-
-
-class Update(Indexed):
-    """What layers share that update their first input by an op."""
-
-    def __init__(self, op="add", **kwargs):
-        super().__init__(**kwargs)
-        self.op = self.choose("op", op, SCATTERS)
-
-    def compute_output_shape(self, input_shape):
-        """Return the shape of a."""
-        return tuple(input_shape[0])
-
-    def get_config(self):
-        """Return what makes the same layer."""
-        return {**super().get_config(), "op": self.op}
-
-
-def numbers_like(x, y):
-    """Return a tensor in the dtype of another."""
-    return x if x.dtype == y.dtype else ops.cast(x, y.dtype)
 
 
 @keras.saving.register_keras_serializable(package=PACKAGE)
@@ -133,6 +61,8 @@ class BatchScatter(Update):
     array([0., 0., 2.], dtype=float32)
     """
 
+    second = "ids"
+
     def build(self, input_shape):
         """Check the shapes of the inputs."""
         a, ids, values = self.shapes_of(input_shape, (3,))
@@ -147,7 +77,7 @@ class BatchScatter(Update):
     def call(self, inputs):
         """Return the updated tables."""
         a, ids, values = inputs
-        self.whole("ids", ids)
+        self.whole(ids)
         options = {"batch_dims": 1, "op": self.op, "mode": mode_of()}
         return adapter().scatter(a, ids, numbers_like(values, a), **options)
 
@@ -195,6 +125,8 @@ class ScatterNd(Update):
     array([[0., 0., 2.]], dtype=float32)
     """
 
+    second = "indices"
+
     def __init__(self, op="add", batch_dims=1, **kwargs):
         super().__init__(op, **kwargs)
         self.batch_dims = batch_dims
@@ -210,26 +142,13 @@ class ScatterNd(Update):
     def call(self, inputs):
         """Return the updated arrays."""
         a, indices, values = inputs
-        self.whole("indices", indices)
+        self.whole(indices)
         options = {"batch_dims": self.batch_dims, "op": self.op, "mode": mode_of()}
         return adapter().scatter_nd(a, indices, numbers_like(values, a), **options)
 
     def get_config(self):
         """Return what makes the same layer."""
         return {**super().get_config(), "batch_dims": self.batch_dims}
-
-
-def tuple_shape(layer, a, indices):
-    """Check the shape of tuples for a target."""
-    batch = layer.batch_dims
-    if len(indices) <= batch or indices[-1] is None:
-        layer.refuse(f"indices has shape {indices}; expected (B, ..., k) with k known")
-    if indices[-1] > len(a) - batch:
-        layer.refuse(
-            f"indices has shape {indices}: tuples of {indices[-1]} for a of shape {a} "
-            f"with batch_dims={batch}"
-        )
-    layer.expect("indices", indices[:batch], a[:batch])
 
 
 @keras.saving.register_keras_serializable(package=PACKAGE)
@@ -271,6 +190,8 @@ class GatherNd(Indexed):
     array([[2., 2.]], dtype=float32)
     """
 
+    second = "indices"
+
     def __init__(self, batch_dims=1, **kwargs):
         super().__init__(**kwargs)
         self.batch_dims = batch_dims
@@ -289,7 +210,7 @@ class GatherNd(Indexed):
     def call(self, inputs):
         """Return what the tuples name."""
         a, indices = inputs
-        self.whole("indices", indices)
+        self.whole(indices)
         options = {"batch_dims": self.batch_dims, "mode": mode_of()}
         return adapter().gather_nd(a, indices, **options)
 
@@ -344,6 +265,8 @@ class SegmentReduce(Indexed):
     array([[0., 5.]], dtype=float32)
     """
 
+    second = "ids"
+
     def __init__(self, num_segments, op="add", fill_value=None, mode="raise", **kwargs):
         super().__init__(**kwargs)
         self.num_segments = int(num_segments)
@@ -367,7 +290,7 @@ class SegmentReduce(Indexed):
     def call(self, inputs):
         """Return the reduced segments."""
         values, ids = inputs
-        self.whole("ids", ids)
+        self.whole(ids)
         fill = self.fill_value
         if fill is None and self.op in ("mean", "var", "std", "logsumexp"):
             fill = 0.0

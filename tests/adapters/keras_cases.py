@@ -196,5 +196,10 @@ def test_bad_arguments():
         pk.SegmentReduce(2, mode="wrap")
     with pytest.raises(ValueError, match="no value to write"):
         pk.ConditionalUpdate()(numbers(2, 3))
+    named = pk.BatchScatter(name="n")
+    with pytest.raises(TypeError, match="'n': ids has dtype float32"):
+        named([keras.Input((4, 2)), keras.Input((3,)), keras.Input((3, 2))])
+    with pytest.raises(TypeError, match="'g': indices has dtype float32"):
+        pk.GatherNd(name="g")([keras.Input((4, 2)), keras.Input((3, 1))])
     with pytest.raises(TypeError, match="ids has dtype float32"):
         pk.BatchScatter()([numbers(2, 4), numbers(2, 3), numbers(2, 3)])
