@@ -57,7 +57,7 @@ def keys(count):
         yield Operation(
             f"factorize {name} unsorted", numbered, (array,), {"sort": False}
         )
-        for way in ("hash", "second", "sort"):
+        for way in ("hash", "spread", "second", "sort"):
             call = partial(forced, way, 3, numbered)
             yield Operation(f"factorize {name} {way}", call, (array,))
     both = (kinds["wide"], kinds["words"])
