@@ -79,13 +79,18 @@ SWEPT = {
     "scan": reduced(ps.segment_scan, IDS),
     "gather": lambda op, v: (ps.gather, (v, IDS), {}),
     "spmm": product,
+    "change": lambda op, v: (ps.change_stats, (v, v[::-1] * 2), {"field": "rms"}),
 }
 
 
 def reason(family, op, dtype):
     """Return why a row has no derivative, or None."""
-    if family in ("nonzero", "delta"):
-        return "its result is places or bits"
+    if family in ("nonzero", "delta", "bins", "histogram", "keys"):
+        return "its result is places, counts or bits"
+    if family == "accumulate":
+        return "what it adds is a gradient"
+    if family == "change" and dtype[0] == "c":
+        return "differences of complex numbers: TypeError"
     if op in ("and", "or", "xor"):
         return "bits of integers"
     if dtype == "f80":
