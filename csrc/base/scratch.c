@@ -1,11 +1,13 @@
 /* Work memory (contract in scratch.h). Small blocks are aligned_alloc; a large block is
- * an anonymous mapping, of which the last one up to KEEP_BYTES is kept in an atomic
- * slot that any thread may empty or fill, so there is no lock to hold across a fork.
+ * an anonymous mapping, of which the last few, KEEP_BYTES in all, are kept in atomic
+ * slots that any thread may empty or fill, so there is no lock to hold across a fork.
+ * A call that needs blocks of several sizes finds all of them again.
  */
 #define _GNU_SOURCE
 #include "base/scratch.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -17,15 +19,19 @@ enum {
     HUGE_PAGE = 2 << 20,
     /* Keeping more would hold memory that users see in their process; refilling 64 MiB
      * of huge pages takes 6 ms, small beside the work that needs so much. */
-    KEEP_BYTES = 64 << 20
+    KEEP_BYTES = 64 << 20,
+    KEEP_BLOCKS = 4
 };
 
 typedef struct {
     int64_t nbytes;
 } header;
 
-/* The kept mapping; its first bytes hold its length while it waits here. */
-static _Atomic(header *) kept;
+/* The kept mappings; their first bytes hold their length while they wait here. `held`
+ * is the sum of these, and more for a moment while threads put blocks side by side. */
+static _Atomic(header *) kept[KEEP_BLOCKS];
+static _Atomic int64_t held;
+static atomic_uint next_out;
 
 static int64_t
 rounded(int64_t nbytes)
@@ -33,20 +39,96 @@ rounded(int64_t nbytes)
     return ps_ceil_div(nbytes, HUGE_PAGE) * HUGE_PAGE;
 }
 
+/* Nobody else has a block that has been taken out of its slot. */
+static void
+drop(header *block)
+{
+    if (block != NULL) {
+        atomic_fetch_sub(&held, block->nbytes);
+        munmap(block, (size_t)block->nbytes);
+    }
+}
+
+static bool
+keep_in_free_slot(header *block)
+{
+    for (int i = 0; i < KEEP_BLOCKS; i++) {
+        header *none = NULL;
+        if (atomic_compare_exchange_strong(&kept[i], &none, block)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A kept block of this very length, or NULL: a longer one would not be known again by
+ * the length that it comes back with. */
+static void *
+take_kept(int64_t nbytes)
+{
+    for (int i = 0; i < KEEP_BLOCKS; i++) {
+        header *const block = atomic_exchange(&kept[i], NULL);
+        if (block != NULL && block->nbytes == nbytes) {
+            atomic_fetch_sub(&held, nbytes);
+            return block;
+        }
+        if (block != NULL && !keep_in_free_slot(block)) {
+            drop(block);
+        }
+    }
+    return NULL;
+}
+
+/* Others go, one slot after the other, until there is room for this one. */
+static void
+keep(header *block)
+{
+    atomic_fetch_add(&held, block->nbytes);
+    for (int i = 0; i < KEEP_BLOCKS && atomic_load(&held) > KEEP_BYTES; i++) {
+        drop(atomic_exchange(&kept[atomic_fetch_add(&next_out, 1) % KEEP_BLOCKS],
+                             NULL));
+    }
+    if (atomic_load(&held) > KEEP_BYTES) {
+        drop(block);
+    }
+    else if (!keep_in_free_slot(block)) {
+        drop(atomic_exchange(&kept[atomic_fetch_add(&next_out, 1) % KEEP_BLOCKS],
+                             block));
+    }
+}
+
+static char *
+map_fresh(int64_t nbytes)
+{
+    char *const raw = mmap(NULL, (size_t)nbytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return raw != MAP_FAILED ? raw : NULL;
+}
+
+/* What is kept must not be what is missing. */
+static char *
+map_at_any_price(int64_t nbytes)
+{
+    char *const raw = map_fresh(nbytes);
+    if (raw != NULL) {
+        return raw;
+    }
+    for (int i = 0; i < KEEP_BLOCKS; i++) {
+        drop(atomic_exchange(&kept[i], NULL));
+    }
+    return map_fresh(nbytes);
+}
+
 static void *
 map_large(int64_t nbytes)
 {
-    header *block = atomic_exchange(&kept, NULL);
-    if (block != NULL) {
-        if (block->nbytes == nbytes) {
-            return block;
-        }
-        munmap(block, (size_t)block->nbytes);
+    void *const known = take_kept(nbytes);
+    if (known != NULL) {
+        return known;
     }
     /* Mapped with slack and trimmed, so that it starts on a huge page. */
-    char *raw = mmap(NULL, (size_t)(nbytes + HUGE_PAGE), PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (raw == MAP_FAILED) {
+    char *const raw = map_at_any_price(nbytes + HUGE_PAGE);
+    if (raw == NULL) {
         return NULL;
     }
     const size_t head = (size_t)(-(uintptr_t)raw & (uintptr_t)(HUGE_PAGE - 1));
@@ -78,16 +160,11 @@ ps_scratch_put(void *block, int64_t nbytes)
         free(block);
         return;
     }
-    header *old = block;
-    const int64_t length = rounded(nbytes);
-    if (length <= KEEP_BYTES) {
-        old->nbytes = length;
-        old = atomic_exchange(&kept, old);
-        if (old == NULL) {
-            return;
-        }
-        munmap(old, (size_t)old->nbytes);
+    header *const large = block;
+    large->nbytes = rounded(nbytes);
+    if (large->nbytes <= KEEP_BYTES) {
+        keep(large);
         return;
     }
-    munmap(old, (size_t)length);
+    munmap(large, (size_t)large->nbytes);
 }

@@ -1,8 +1,8 @@
 /* Work memory: every byte that the ops allocate comes from here and goes back here.
  *
  * Blocks of 2 MiB and more are mapped with huge pages, since the first touch of 4 KiB
- * pages costs more than most kernels (2.1 us a page against 0.4 us); one such block is
- * kept for the next call.
+ * pages costs more than most kernels (2.1 us a page against 0.4 us); a few such blocks
+ * are kept for the next call.
  */
 #ifndef PS_BASE_SCRATCH_H
 #define PS_BASE_SCRATCH_H
