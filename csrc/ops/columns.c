@@ -19,18 +19,6 @@
 #include "ops/group.h"
 #include "ops/run.h"
 
-/* Each entry of the row meets the entries of a row of B. */
-int64_t
-ps_row_terms(const ps_product *product, int64_t row)
-{
-    const ps_factor *const a = &product->a, *const b = &product->b;
-    int64_t terms = 0;
-    for (int64_t i = a->edge[row]; i < a->edge[row + 1]; i++) {
-        terms += b->edge[a->col[i] + 1] - b->edge[a->col[i]];
-    }
-    return terms;
-}
-
 /* ---- marks ---- */
 
 /* The distinct columns of a row: those that do not carry its mark yet. Whether one does
@@ -48,7 +36,7 @@ count_row(const ps_product *product, int64_t row, int32_t mark, int32_t *marks,
             n += marks[b_col[j]] != mark;
             marks[b_col[j]] = mark;
         }
-        if (ps_run_stops_after(run, unheard, (to - from) * PS_LINE_BYTES)) {
+        if (ps_run_stops_after(run, unheard, (to - from + 1) * PS_LINE_BYTES)) {
             break;
         }
     }
@@ -126,13 +114,17 @@ ps_table_find(const ps_column_table *table, bool is_wide, const void *col, int64
  * the table says of earlier rows is below `base`, and so no more than a free place. */
 static int64_t
 gather_by_hash(const ps_product *product, int64_t row, const ps_column_table *table,
-               void *room, int64_t base)
+               void *room, int64_t base, ps_run *run)
 {
     const ps_factor *const a = &product->a, *const b = &product->b;
     const bool is_wide = ps_product_is_wide(product);
-    int64_t end = base;
+    int64_t end = base, unheard = 0;
     for (int64_t i = a->edge[row]; i < a->edge[row + 1]; i++) {
-        for (int64_t j = b->edge[a->col[i]]; j < b->edge[a->col[i] + 1]; j++) {
+        const int64_t from = b->edge[a->col[i]], to = b->edge[a->col[i] + 1];
+        if (ps_run_stops_after(run, &unheard, (to - from + 1) * PS_LINE_BYTES)) {
+            break;
+        }
+        for (int64_t j = from; j < to; j++) {
             const int64_t column = ps_right_col(product, j);
             const int64_t at = ps_table_find(table, is_wide, room, base, column);
             if (table->place[at] < base) {
@@ -170,7 +162,7 @@ find_rows_by_hash(ps_product *product, const ps_product_chunk *chunk,
 {
     int64_t unheard = 0;
     for (int64_t row = chunk->first; row < chunk->last; row++) {
-        const int64_t found = gather_by_hash(product, row, table, room, *n);
+        const int64_t found = gather_by_hash(product, row, table, room, *n, run);
         PS_TRY(sort_columns(product, room, *n, found, pairs, run));
         product->edge[row + 1] = found;
         *n += found;
@@ -189,7 +181,7 @@ find_by_hash(ps_product *product, const ps_product_chunk *chunk, void *room, int
     int64_t most = 0;
     *n = 0;
     for (int64_t row = chunk->first; row < chunk->last; row++) {
-        most = ps_max(most, ps_min(ps_row_terms(product, row), product->n_cols));
+        most = ps_max(most, ps_min(product->terms[row], product->n_cols));
     }
     ps_column_table table;
     const int64_t nbytes = 2 * most * (int64_t)sizeof(ps_keyed);
@@ -211,7 +203,7 @@ keep_by_hash(ps_product *product, ps_product_chunk *chunk, ps_run *run)
     const bool is_wide = ps_product_is_wide(product);
     int64_t most = 0;
     for (int64_t row = chunk->first; row < chunk->last; row++) {
-        most += ps_min(ps_row_terms(product, row), product->n_cols);
+        most += ps_min(product->terms[row], product->n_cols);
     }
     void *const room = ps_scratch_get(ps_width_bytes(is_wide, most));
     if (room == NULL) {

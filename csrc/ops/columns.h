@@ -4,9 +4,6 @@
 
 #include "ops/spgemm.h"
 
-/* Products of values that a row of the result adds up. */
-int64_t ps_row_terms(const ps_product *product, int64_t row);
-
 /* How many distinct columns each row of the chunk has goes to product->edge, one place
  * further on; their number to chunk->n. Where the product is not dense, the columns
  * themselves go to chunk->col, ascending in each row. */

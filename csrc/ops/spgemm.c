@@ -85,6 +85,24 @@ cut_rows(const ps_product *product, ps_product_chunk *chunk, ps_run *run)
     return n;
 }
 
+/* Products of values that a row of the result adds up: each of its entries meets those
+ * of a row of B, whose edges may lie anywhere. */
+static int64_t
+row_terms(const ps_product *product, int64_t row, ps_run *run)
+{
+    const ps_factor *const a = &product->a, *const b = &product->b;
+    ps_stretch part =
+            ps_stretch_of(run, a->edge[row + 1] - a->edge[row], PS_LINE_BYTES);
+    int64_t terms = 0;
+    while (ps_next_stretch(&part)) {
+        const int64_t *const col = a->col + a->edge[row];
+        for (int64_t i = part.first; i < part.last; i++) {
+            terms += b->edge[col[i] + 1] - b->edge[col[i]];
+        }
+    }
+    return terms;
+}
+
 /* The terms of each row, which say what it will cost. Their sum may be beyond 64 bits
  * where rows of B are named again and again. */
 static ps_status
@@ -92,7 +110,7 @@ count_terms(ps_product *product, ps_run *run)
 {
     int64_t unheard = 0;
     for (int64_t row = 0; row < product->n_rows; row++) {
-        const int64_t terms = ps_row_terms(product, row);
+        const int64_t terms = row_terms(product, row, run);
         const int64_t entries = product->a.edge[row + 1] - product->a.edge[row];
         product->terms[row] = terms;
         if (__builtin_add_overflow(product->n_terms, terms, &product->n_terms)) {

@@ -24,9 +24,10 @@
 #include "ops/widths.h"
 
 enum {
-    /* Entries of A between two looks at signals: some 100 us where rows of B are long.
+    /* Entries of A, and terms of several, between two looks at signals: up to 0.5 ms.
      */
     SLICE = 1024,
+    SLICE_TERMS = 1 << 17,
     /* Terms of a row that are looked up in a hash table at a time: their places stay in
      * the first cache beside what the kernel adds up. */
     LOOK_UPS = 256
@@ -87,6 +88,21 @@ open_sums(const multiplying *work, ps_products *terms, int64_t *nbytes)
     return block;
 }
 
+/* Where entries [first, last) of A that are added up at a time end: rows of B may have
+ * any length. */
+static int64_t
+slice_end(const ps_product *product, int64_t first, int64_t last)
+{
+    const int64_t *const edge = product->b.edge, *const col = product->a.col;
+    const int64_t end = ps_min(first + SLICE, last);
+    int64_t terms = 0, i = first;
+    while (i < end && terms < SLICE_TERMS) {
+        terms += edge[col[i] + 1] - edge[col[i]];
+        i++;
+    }
+    return i;
+}
+
 /* Row `row` to col and out; returns how many entries it has. How many terms it has says
  * which kernel it is; they are added in slices, between which a long row hears signals.
  */
@@ -98,15 +114,18 @@ multiply_row(const multiplying *work, const ps_products *terms, int64_t row,
     const ps_product *const product = work->call->product;
     const int64_t first = product->a.edge[row], last = product->a.edge[row + 1];
     const int64_t n_terms = product->terms[row];
-    if (n_terms <= PS_FEW_TERMS || last - first == 1) {
+    const bool are_few = n_terms <= PS_FEW_TERMS && last - first <= SLICE;
+    if (are_few || last - first == 1) {
         const int64_t n = ps_kernels()->spgemm_few[type](terms, first, last, col, out);
         if (n >= 0) {
             return n;
         }
     }
-    for (int64_t i = first; i < last; i += SLICE) {
-        ps_kernels()->spgemm_add[type](terms, i, ps_min(i + SLICE, last));
-        if (last - i > SLICE && ps_run_stops(work->run)) {
+    for (int64_t i = first, end; i < last; i = end) {
+        end = n_terms <= SLICE_TERMS ? ps_min(i + SLICE, last)
+                                     : slice_end(product, i, last);
+        ps_kernels()->spgemm_add[type](terms, i, end);
+        if (end < last && ps_run_stops(work->run)) {
             break;
         }
     }
@@ -151,7 +170,9 @@ multiply_dense(const multiplying *work, ps_product_chunk *chunk, int64_t to)
         const int64_t n =
                 multiply_rows(work, &terms, chunk, col,
                               work->out + to * ps_dtype_size[work->call->type]);
-        chunk->n = work->call->product->is_open ? n : chunk->n;
+        if (work->call->product->is_open) { /* else others may read it */
+            chunk->n = n;
+        }
         write_columns(work->call, room, false, to, n);
     }
     ps_scratch_put(room, room_bytes);
@@ -181,6 +202,9 @@ multiply_by_hash(const multiplying *work, const ps_product_chunk *chunk, int64_t
     memset(out, 0, (size_t)(n * size));
     for (int64_t i = a->edge[row]; i < a->edge[row + 1]; i++) {
         const int64_t last = b->edge[a->col[i] + 1];
+        if (ps_run_stops_after(work->run, &unheard, PS_LINE_BYTES)) {
+            return false;
+        }
         for (int64_t j = b->edge[a->col[i]]; j < last; j += LOOK_UPS) {
             const int64_t count = ps_min(LOOK_UPS, last - j);
             for (int64_t k = 0; k < count; k++) {
