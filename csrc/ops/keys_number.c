@@ -146,21 +146,24 @@ join_parts(ps_key_numbering *work)
     return status.code != PS_OK ? status : ps_run_status(work->run);
 }
 
-/* rank[number] = its place in the order of keys, and `first` in that order. */
-static void
+/* rank[number] = its place in the order of keys, and `first` in that order, which is
+ * used up. */
+static ps_status
 rank_numbers(ps_key_numbering *work, void *order, void *rank)
 {
     ps_numbered *const numbered = &work->part[0].numbered;
     const bool is_wide = work->source->is_wide;
-    for (int64_t k = 0; k < numbered->n; k++) {
-        const int64_t number = ps_at(is_wide, order, k);
-        ps_put(is_wide, rank, number, k);
+    ps_stretch part = ps_stretch_of(work->run, numbered->n, 2 * PS_LINE_BYTES);
+    while (ps_next_stretch(&part)) {
+        for (int64_t k = part.first; k < part.last; k++) {
+            const int64_t number = ps_at(is_wide, order, k);
+            ps_put(is_wide, rank, number, k);
+            ps_put(is_wide, order, k, ps_at(is_wide, numbered->first, number));
+        }
     }
-    for (int64_t k = 0; k < numbered->n; k++) {
-        const int64_t number = ps_at(is_wide, order, k);
-        ps_put(is_wide, order, k, ps_at(is_wide, numbered->first, number));
-    }
+    PS_TRY(ps_run_status(work->run));
     memcpy(numbered->first, order, (size_t)ps_width_bytes(is_wide, numbered->n));
+    return PS_SUCCESS;
 }
 
 /* What the numbers of each stretch become, if they change. */
@@ -172,9 +175,13 @@ renumber_parts(ps_key_numbering *work, const void *rank)
     for (int64_t i = 0; i < work->parts; i++) {
         ps_key_part *const part = &work->part[i];
         const bool is_twice = part->to != NULL && rank != NULL;
-        for (int64_t k = 0; is_twice && k < part->numbered.n; k++) {
-            ps_put(is_wide, part->to, k,
-                   ps_at(is_wide, rank, ps_at(is_wide, part->to, k)));
+        ps_stretch some = ps_stretch_of(work->run, is_twice ? part->numbered.n : 0,
+                                        PS_LINE_BYTES);
+        while (ps_next_stretch(&some)) {
+            for (int64_t k = some.first; k < some.last; k++) {
+                ps_put(is_wide, part->to, k,
+                       ps_at(is_wide, rank, ps_at(is_wide, part->to, k)));
+            }
         }
         const void *const to = part->to != NULL ? part->to : rank;
         if (to != NULL) {
@@ -207,7 +214,9 @@ finish(ps_key_numbering *work)
         status = rank != NULL ? PS_SUCCESS : ps_fail(PS_NO_MEMORY);
     }
     if (status.code == PS_OK) {
-        rank_numbers(work, order, rank);
+        status = rank_numbers(work, order, rank);
+    }
+    if (status.code == PS_OK) {
         status = renumber_parts(work, rank);
     }
     ps_scratch_put(order, nbytes);

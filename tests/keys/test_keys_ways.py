@@ -70,3 +70,17 @@ def test_short_text_in_wide_items(dtype, odd):
     ids, uniques = ps.factorize(keys)
     expected = np.unique(keys, return_inverse=True)
     assert (uniques == expected[0]).all() and (ids == expected[1]).all()
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_many_items_in_the_order_of_keys(parts):
+    """Ranks of more numbers than are gone through between two looks at signals."""
+    rng = rng_for("items", parts)
+    some = rng.integers(10**11, 10**12, 70_000).astype("S12")
+    keys = np.concatenate([some, rng.permutation(some)])
+    before = _core.force_keys("hash", parts)
+    ids, uniques, first = ps.factorize(keys, return_first=True)
+    _core.force_keys(*before)
+    expected = np.unique(keys, return_inverse=True, return_index=True)
+    assert (uniques == expected[0]).all()
+    assert (first == expected[1]).all() and (ids == expected[2]).all()
