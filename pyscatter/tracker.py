@@ -198,7 +198,7 @@ granularity="element", op="overwrite", encoding="auto")
             and on_nonfinite == "count"
             and baseline_buffer is None
         )
-        self._name = name
+        self._name = config["name"]
         self._set_plain(self._options if self._is_plain else None)
         self._measure((np.array([0.0]), np.array([0.0])))  # options that C refuses
 

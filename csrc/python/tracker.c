@@ -199,11 +199,11 @@ update_shortly(ps_state *module_state, tracker *self, PyArrayObject *x)
     return record;
 }
 
-/* Call a method of the lock. 0 or -1. */
+/* Call a method of a lock. 0 or -1. */
 static int
-turn_lock(const tracker *self, PyObject *method)
+turn_lock(PyObject *lock, PyObject *method)
 {
-    PyObject *const result = PyObject_CallMethodNoArgs(self->lock, method);
+    PyObject *const result = PyObject_CallMethodNoArgs(lock, method);
     Py_XDECREF(result);
     return result != NULL ? 0 : -1;
 }
@@ -211,25 +211,25 @@ turn_lock(const tracker *self, PyObject *method)
 /* Unlock after an update that has ended in `result`, or NULL and an exception, which
  * lasts unless there is another one. */
 static PyObject *
-release(ps_state *module_state, const tracker *self, PyObject *result)
+release(ps_state *module_state, PyObject *lock, PyObject *result)
 {
     PyObject *const method = module_state->name[PS_NAME_release];
     if (result != NULL) {
-        if (turn_lock(self, method) < 0) {
+        if (turn_lock(lock, method) < 0) {
             Py_CLEAR(result);
         }
         return result;
     }
 #if PY_VERSION_HEX >= 0x030c00f0
     PyObject *const raised = PyErr_GetRaisedException();
-    if (turn_lock(self, method) == 0) {
+    if (turn_lock(lock, method) == 0) {
         PyErr_SetRaisedException(Py_XNewRef(raised));
     }
     Py_XDECREF(raised);
 #else
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
-    if (turn_lock(self, method) == 0) {
+    if (turn_lock(lock, method) == 0) {
         PyErr_Restore(Py_XNewRef(type), Py_XNewRef(value), Py_XNewRef(trace));
     }
     Py_XDECREF(type);
@@ -239,13 +239,17 @@ release(ps_state *module_state, const tracker *self, PyObject *result)
     return NULL;
 }
 
-/* *result becomes what a short update ends in; false: it is not one. */
+/* *result becomes what a short update ends in; false: it is not one. The lock is held
+ * as an object, too: another thread that makes the tracker anew would free it while
+ * this one waits for it. */
 static bool
 has_updated_shortly(ps_state *module_state, tracker *self, PyArrayObject *x,
                     PyObject **result)
 {
+    PyObject *const lock = Py_NewRef(self->lock);
     *result = NULL;
-    if (turn_lock(self, module_state->name[PS_NAME_acquire]) < 0) {
+    if (turn_lock(lock, module_state->name[PS_NAME_acquire]) < 0) {
+        Py_DECREF(lock);
         return true;
     }
     const bool is_short = !self->is_busy && is_like_the_last(self, x);
@@ -254,7 +258,8 @@ has_updated_shortly(ps_state *module_state, tracker *self, PyArrayObject *x,
         *result = update_shortly(module_state, self, x);
         self->is_busy = false;
     }
-    *result = release(module_state, self, *result);
+    *result = release(module_state, lock, *result);
+    Py_DECREF(lock);
     return is_short || PyErr_Occurred();
 }
 
