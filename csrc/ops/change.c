@@ -21,6 +21,7 @@
 #include "ops/change.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -38,10 +39,7 @@ enum {
     PART = PART_BLOCKS * PS_CHANGE_BLOCK,
     /* Bytes from which on a copy is written past the caches: three arrays of that size
      * are more than a core's share of a last cache. */
-    STREAM_BYTES = 6 << 20,
-    ITEM = 16, /* bytes of the largest */
-    N_SPREAD = 5,
-    N_FLAGS = 3
+    STREAM_BYTES = 6 << 20
 };
 
 /* All calls that are run as one, and how many parts they have together: parts are what
@@ -50,6 +48,9 @@ typedef struct {
     ps_run *run; /* first, for ps_run_chunks */
     ps_change_ready *ready;
     int64_t n_ready, parts;
+    char *rooms; /* for as many parts as are run at a time, each with a flag */
+    atomic_flag *is_taken;
+    int64_t n_rooms, room_nbytes;
 } change_work;
 
 /* Whatever has a subtraction, and no more than 64 bits a part. */
@@ -273,72 +274,40 @@ take_block(const ps_change_ready *ready, int64_t first, int64_t n,
 
 /* ---- parts ---- */
 
-/* Only what a call needs: tiny calls on contiguous arrays need a byte. */
-static int64_t
-bytes_of_room(const ps_change_ready *ready, int64_t n)
-{
-    const bool converts = ready->type != ready->call->now.dtype || ready->is_wide;
-    const bool packs =
-            ps_operand_nbytes(&ready->now) > 0 || ready->now.is_constant ||
-            (ready->call->old.data != NULL &&
-             (ps_operand_nbytes(&ready->old) > 0 || ready->old.is_constant)) ||
-            (ready->call->copy.data != NULL && !ready->is_copied_first);
-    return n * ((packs ? 2 * ITEM : 0) + (converts ? PS_CHANGE_WIDE * 8 : 0) +
-                (ready->words != NULL ? N_SPREAD * 8 + N_FLAGS : 0) + 1);
-}
-
-/* float64 first, then blocks as they lie, then flags: all are aligned. */
+/* Buffers of a part: small ones are in the room itself, others in one that no part
+ * has: there are as many as parts that are run at a time. */
 static void
-lay_room(const ps_change_ready *ready, ps_change_room *room)
+open_room(const change_work *work, const ps_change_ready *ready, ps_change_room *room)
 {
-    const int64_t n = room->capacity;
-    const bool converts = ready->type != ready->call->now.dtype || ready->is_wide;
-    double *at = (double *)(void *)room->block;
-    for (int i = 0; i < PS_CHANGE_WIDE && converts; i++, at += n) {
-        room->wide[i] = at;
+    int64_t i = 0;
+    room->block = room->small;
+    if (ps_change_room_nbytes(ready) > PS_CHANGE_SMALL_ROOM) {
+        while (atomic_flag_test_and_set(&work->is_taken[i])) {
+            i = (i + 1) % work->n_rooms;
+        }
+        room->block = work->rooms + i * work->room_nbytes;
     }
-    if (ready->words != NULL) {
-        room->spread = (ps_change_spread){.diff = at,
-                                          .diff_imag = at + n,
-                                          .size = at + 2 * n,
-                                          .now = at + 3 * n,
-                                          .now_imag = at + 4 * n};
-        at += N_SPREAD * n;
-    }
-    char *const bytes = (char *)at;
-    const int64_t packed = room->nbytes - (bytes - room->block) -
-                           (ready->words != NULL ? N_FLAGS + 1 : 1) * n;
-    room->old = bytes;
-    room->now = bytes + packed / 2;
-    uint8_t *const flags = (uint8_t *)bytes + packed;
-    room->changed = flags;
-    room->spread.changed = flags + n;
-    room->spread.is_pair = ready->call->finite_only ? flags + 2 * n : NULL;
-    room->spread.is_new = ready->call->finite_only ? flags + 3 * n : NULL;
+    ps_change_lay_room(ready, room);
 }
 
-/* False: there is no memory. Nothing has been copied of this part then. */
-static bool
-open_room(const ps_change_ready *ready, ps_change_room *room)
+static void
+close_room(const change_work *work, const ps_change_room *room)
 {
-    room->capacity = ps_min(ready->n, PS_CHANGE_BLOCK);
-    room->nbytes = bytes_of_room(ready, room->capacity);
-    room->block = room->nbytes <= PS_CHANGE_SMALL_ROOM ? room->small
-                                                       : ps_scratch_get(room->nbytes);
-    if (room->block != NULL) {
-        lay_room(ready, room);
+    if (room->block != room->small) {
+        atomic_flag_clear(
+                &work->is_taken[(room->block - work->rooms) / work->room_nbytes]);
     }
-    return room->block != NULL;
 }
 
 /* One part, whose buffers are its own: signals are heard between stretches of blocks,
  * and what a part that was given up has left is not looked at. Features that are taken
  * several rows at once come last: they read the old array and the copy once more, which
  * both are as they have been measured, and what was streamed has to be in place for
- * that. All memory is taken before the first block is copied. */
+ * that. */
 static void
-run_part(const ps_change_ready *ready, int64_t part, ps_run *run)
+run_part(const change_work *work, const ps_change_ready *ready, int64_t part)
 {
+    ps_run *const run = work->run;
     ps_change_room room;
     ps_change total = ps_no_change;
     const int64_t step = ready->part_blocks * PS_CHANGE_BLOCK;
@@ -346,10 +315,7 @@ run_part(const ps_change_ready *ready, int64_t part, ps_run *run)
     int64_t *const words =
             ready->words != NULL ? ready->words + part * ready->lines.items : NULL;
     int64_t unheard = 0;
-    if (!open_room(ready, &room)) {
-        ps_run_fail(run, PS_NO_MEMORY);
-        return;
-    }
+    open_room(work, ready, &room);
     for (int64_t first = part * step; first < stop; first += PS_CHANGE_BLOCK) {
         const int64_t n = ps_min(stop - first, PS_CHANGE_BLOCK);
         take_block(ready, first, n, &room, &total, words);
@@ -364,9 +330,7 @@ run_part(const ps_change_ready *ready, int64_t part, ps_run *run)
         ps_change_take_features(ready, part * step, stop, run, &room, words);
     }
     ready->change[part] = total;
-    if (room.block != room.small) {
-        ps_scratch_put(room.block, room.nbytes);
-    }
+    close_room(work, &room);
 }
 
 /* The call that a part belongs to is the last that begins at it or before; calls
@@ -386,7 +350,7 @@ run_any_part(void *context, int64_t part)
         }
     }
     if (!ps_run_stops(work->run)) {
-        run_part(&work->ready[low], part - work->ready[low].first_part, work->run);
+        run_part(work, &work->ready[low], part - work->ready[low].first_part);
     }
 }
 
@@ -502,14 +466,51 @@ finish(ps_change_ready *ready)
     }
 }
 
-/* All memory for results is taken before the first element is copied. */
-static ps_status
-run_parts(change_work *work, int64_t nbytes)
+/* Rooms for the parts that are run at a time, behind the results. False: all this does
+ * not fit in 64 bits. */
+static bool
+find_rooms(change_work *work, int64_t results, int64_t *nbytes)
 {
+    int64_t most = 0;
+    for (int64_t i = 0; i < work->n_ready; i++) {
+        most = ps_max(most, ps_change_room_nbytes(&work->ready[i]));
+    }
+    *nbytes = results;
+    if (most <= PS_CHANGE_SMALL_ROOM) {
+        return true;
+    }
+    work->n_rooms = ps_max(1, ps_min(work->run->threads, work->parts));
+    work->room_nbytes = ps_ceil_div(most, PS_LINE_BYTES) * PS_LINE_BYTES;
+    const int64_t own = work->room_nbytes + (int64_t)sizeof(atomic_flag);
+    return !__builtin_add_overflow(results, PS_LINE_BYTES + work->n_rooms * own,
+                                   nbytes);
+}
+
+static void
+lay_rooms(change_work *work, char *block, int64_t results)
+{
+    work->rooms = block + ps_ceil_div(results, PS_LINE_BYTES) * PS_LINE_BYTES;
+    work->is_taken = (atomic_flag *)(work->rooms + work->n_rooms * work->room_nbytes);
+    for (int64_t i = 0; i < work->n_rooms; i++) {
+        atomic_flag_clear(&work->is_taken[i]);
+    }
+}
+
+/* All memory is taken before the first element is copied. */
+static ps_status
+run_parts(change_work *work, int64_t results)
+{
+    int64_t nbytes;
+    if (!find_rooms(work, results, &nbytes)) {
+        return ps_fail(PS_TOO_LARGE);
+    }
     char *const block = nbytes > 0 ? ps_scratch_get(nbytes) : NULL;
     char *at = block;
     ps_status status =
             block != NULL || nbytes == 0 ? PS_SUCCESS : ps_fail(PS_NO_MEMORY);
+    if (block != NULL) {
+        lay_rooms(work, block, results);
+    }
     for (int64_t i = 0; i < work->n_ready && status.code == PS_OK; i++) {
         status = lay_parts(&work->ready[i], at, work->run);
         at += work->ready[i].nbytes;

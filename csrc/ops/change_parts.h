@@ -1,5 +1,5 @@
 /* A call of the change op made ready, and its parts (change.c, change_axes.c,
- * change_ways.c). */
+ * change_room.c, change_ways.c). */
 #ifndef PS_OPS_CHANGE_PARTS_H
 #define PS_OPS_CHANGE_PARTS_H
 
@@ -68,13 +68,18 @@ typedef struct {
 /* Buffers of a block: as it lies, as it is measured, element by element. */
 typedef struct {
     char *block;
-    int64_t nbytes, capacity;
     char *old, *now;
     double *wide[PS_CHANGE_WIDE];
     ps_change_spread spread;
     uint8_t *changed;
     _Alignas(64) char small[PS_CHANGE_SMALL_ROOM];
 } ps_change_room;
+
+/* Bytes of a call's buffers; those up to PS_CHANGE_SMALL_ROOM are in the room. */
+int64_t ps_change_room_nbytes(const ps_change_ready *ready);
+
+/* Lay them in room->block, which is aligned to a line. */
+void ps_change_lay_room(const ps_change_ready *ready, ps_change_room *room);
 
 /* The kernel of what is measured. */
 void ps_change_run_kernel(const ps_change_ready *ready, const ps_change_block *block,

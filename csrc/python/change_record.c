@@ -44,6 +44,12 @@ ps_new_change(ps_state *state, const ps_raw_change *raw, PyObject *arrays,
     return record_of((PyTypeObject *)type, raw, arrays, context);
 }
 
+void
+ps_put_change(PyObject *record, const ps_raw_change *raw)
+{
+    ((change_record *)record)->raw = *raw;
+}
+
 /* From the bytes that `_raw` gives. */
 static PyObject *
 new_record(PyTypeObject *type, PyObject *args, PyObject *keywords)

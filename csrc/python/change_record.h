@@ -9,6 +9,9 @@
 PyObject *ps_new_change(ps_state *state, const ps_raw_change *raw, PyObject *arrays,
                         PyObject *context);
 
+/* Another answer for a record that nobody has read. */
+void ps_put_change(PyObject *record, const ps_raw_change *raw);
+
 /* Add ChangeRecord to the module. 0 or -1. */
 int ps_add_change_record(PyObject *module);
 

@@ -35,19 +35,26 @@ take_histogram(ps_state *state, const ps_change_item *item, PyObject *const *slo
                                                   hist, (int)item->is_bfloat16);
 }
 
-/* A record of one call. */
+/* A record of one call, which is made before anything is copied: then nothing can be
+ * refused any more. */
 static PyObject *
 record_of(ps_state *state, ps_change_item *item, PyObject *const *slot)
 {
     ps_change_call call;
     PyObject *const hist = take_histogram(state, item, slot);
     PyObject *result = NULL, *context = NULL;
-    if (hist != NULL && ps_run_change_items(state, item, &call, 1) == 0) {
+    if (hist != NULL) {
         context = hist == Py_None ? PyDict_New() : Py_BuildValue("{sO}", "hist", hist);
     }
     if (context != NULL) {
+        result = ps_new_change(state, &(ps_raw_change){0}, item->arrays, context);
+    }
+    if (result != NULL && ps_run_change_items(state, item, &call, 1) < 0) {
+        Py_CLEAR(result);
+    }
+    if (result != NULL) {
         const ps_raw_change raw = ps_raw_change_of(item, &call);
-        result = ps_new_change(state, &raw, item->arrays, context);
+        ps_put_change(result, &raw);
     }
     Py_XDECREF(context);
     Py_XDECREF(hist);

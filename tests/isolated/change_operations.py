@@ -4,7 +4,7 @@ returns an array by which two results can be compared."""
 import numpy as np
 
 import pyscatter as ps
-from tests.isolated.operations import Operation, numbers
+from tests.isolated.operations import Operation, numbers, operation
 
 
 def measured(*args, **kwargs):
@@ -48,8 +48,18 @@ def changes(count):
     for dtype in ("f2", "i8", "i2", "c8"):
         arrays = old.astype(dtype), new.astype(dtype)
         yield Operation(f"change_stats {dtype}", measured, arrays, both)
-    room = {"copy_new_to": np.zeros_like(old)}
-    yield Operation("change_stats copied", measured, (old, new), room)
+    for name, rows in (("copied", count), ("copied in parts", 150_000)):
+        old, new = numbers(rows, dtype="f4"), numbers(rows, dtype="f4")[::-1]
+        room = np.zeros_like(old)
+        yield operation(
+            f"change_stats {name}",
+            ps.change_stats,
+            old,
+            new,
+            copy_new_to=room,
+            target=room,
+        )
+    old, new = numbers(count, 3), numbers(count, 3)[::-1]
     yield Operation("tracker", tracked, (old, new))
     yield Operation("tracker, fewer rows", tracked, (old, new[1:]))
 
