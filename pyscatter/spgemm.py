@@ -76,9 +76,10 @@ def spgemm(A, B, *, plan=False):
 
     *Cost*: 5 to 15 ns a term on one core of Zen 3, the more the emptier the rows are.
     Up to 2^24 terms are gone through once, and the result is held twice until the call
-    has ended; more of them twice, sizes and then values. A plan's call finds values
-    alone. Work memory beside the factors by rows is 16 bytes for each row of the result
-    and some 10 for each column; it does not depend on the inner size.
+    has ended; more of them, or a result of more than 2^24 columns, or of far more than
+    there are terms, twice: sizes and then values. A plan's call finds values alone.
+    Work memory beside the factors by rows is 16 bytes for each row of the result and
+    some 10 for each column; it does not depend on the inner size.
 
     See Also
     --------
