@@ -81,49 +81,59 @@ class Packed:
         """Return how the gradients change when arguments move by tangents."""
         given = tangents if type(tangents) is tuple else (tangents,)
         xs = [self.pack(x) for x in self.args]
-        moves = [
-            np.zeros(x.shape) if t is None else self.pack(t)
-            for x, t in zip(xs, given, strict=True)
-        ]
-        return self.back(self._changes(xs, moves), g)
+        # Steps are shorter than what float32 tells apart.
+        xs = [x.astype(np.result_type(x, np.float64), copy=False) for x in xs]
+        changes = [0.0] * len(xs)
+        for k, tangent in enumerate(given):
+            if tangent is not None:
+                parts = self._changes(xs, k, self.pack(tangent))
+                changes = [a + b for a, b in zip(changes, parts, strict=True)]
+        return self.back(changes, g)
 
-    def _changes(self, xs, moves):
-        """Return how slopes change along moves: central differences.
+    def _changes(self, xs, k, moves):
+        """Return how slopes change where argument k moves: central differences.
 
-        The step is 1e-5, or a small part of the arguments where that is steadier: near
-        the end of what the function is defined on.
+        The step is 1e-5, or a small part of the argument where that is steadier: near
+        the end of what the function is defined on, and where numbers are large.
         """
-        length = sum(abs(t) for t in moves)
-        parts = [
-            np.where(t == 0, np.inf, abs(x) / np.where(t == 0, 1, abs(t)))
-            for x, t in zip(xs, moves, strict=True)
-        ]
-        steps = (
-            STEP / np.where(length == 0, 1, length),
-            RELATIVE * np.min(parts, axis=0),
-        )
+        length = abs(moves)
+        unit = np.where(length == 0, 1, length)
         with np.errstate(all="ignore"):
-            one, other = (self._steady(xs, moves, step) for step in steps)
+            steps = STEP / unit, RELATIVE * abs(xs[k]) / unit
+            one, other = (self._steady(xs, k, moves, step) for step in steps)
             return tuple(
-                np.where(length == 0, 0, np.where(a[1] <= b[1], a[0], b[0]))
+                np.where(length == 0, 0, steadier(a, b))
                 for a, b in zip(one, other, strict=True)
             )
 
-    def _steady(self, xs, moves, step):
+    def _steady(self, xs, k, moves, step):
         """Return differences of slopes, each with how far half a step is from it."""
         step = np.where((step > 0) & (step < np.inf), step, np.nan)
         made = []
         for h in (step, step / 2):
-            ends = [
-                self.slopes_at([x + s * h * t for x, t in zip(xs, moves, strict=True)])
-                for s in (1, -1)
-            ]
-            made.append([(a - b) / (2 * h) for a, b in zip(*ends, strict=True)])
+            ends = [xs[k] + s * h * moves for s in (1, -1)]
+            slopes = [self.slopes_at([*xs[:k], x, *xs[k + 1 :]]) for x in ends]
+            per_move = moves / (ends[0] - ends[1])  # as far as they really are apart
+            made.append([(a - b) * per_move for a, b in zip(*slopes, strict=True)])
         pairs = zip(*made, strict=True)
-        return [(a, np.where(a == a, np.abs(a - b), np.inf)) for a, b in pairs]
+        return [
+            (a, np.where(a == b, 0, abs(a - b) / (abs(a) + abs(b)))) for a, b in pairs
+        ]
 
 
-STEP, RELATIVE = 1e-5, 1e-4  # of differences of slopes
+def steadier(usual, other):
+    """Choose between (differences, relative errors): the others where these are sure.
+
+    What cannot be told has an error of NaN. A zero may be all that is left of a step
+    too short or too long, so that of two sure ones it is the other that counts.
+    """
+    (a, a_error), (b, b_error) = usual, other
+    better = (b != 0) & (b_error < a_error)
+    surely = (b_error < SURE) & (better | (a == 0) | (a_error > SURE))
+    return np.where(surely | (a_error != a_error), b, a)
+
+
+STEP, RELATIVE, SURE = 1e-5, 1e-4, 1e-2  # of differences of slopes
 
 
 def of_args(call, g):

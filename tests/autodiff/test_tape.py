@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 import pyscatter as ps
+from pyscatter.autodiff.calls import run
+from pyscatter.autodiff.rules import RULES
+from pyscatter.autodiff.wheres import Packed
 from tests.cases import rng_for
 
 RNG = rng_for("tape")
@@ -255,6 +258,31 @@ def test_a_second_derivative_near_the_end_of_a_domain(x):
     node = tape.apply(ps.apply_where, [True, False], v, np.sqrt, **ROOT)
     (got,) = tape.hvp(tape.apply(ps.gather, node, [0]), np.array([2.0, 3.0]))
     assert got[0] == pytest.approx(-0.5 * x**-1.5, rel=1e-5) and got[1] == 0
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("x", [1e-12, 1e-3, 1e3, 1e12])
+def test_second_derivatives_of_small_and_large_numbers(x, dtype):
+    tape, x = ps.Tape(), np.array([x], dtype)
+    inverse = {"fill_value": 0.0, "derivative": lambda v: -1 / (v * v)}
+    node = tape.apply(
+        ps.apply_where, True, tape.variable(x), lambda v: 1 / v, **inverse
+    )
+    (got,) = tape.hvp(node, np.ones(1, dtype))
+    with np.errstate(over="ignore", under="ignore"):
+        expected = (2 / x.astype("f8") ** 3).astype(dtype)
+    np.testing.assert_allclose(got, expected, rtol=1e-6, strict=True)
+
+
+def test_second_derivatives_of_arguments_of_different_size():
+    def move(u, v, of_u, of_v):
+        arrays = np.array([u]), np.array([v])
+        slopes = {"fill_value": 0.0, "derivative": lambda a, b: (2 * a * b, a * a)}
+        call = run(RULES[ps.apply_where], (True, arrays, np.multiply), slopes, "even")
+        return Packed(call).bend(np.ones(1), (np.array([of_u]), np.array([of_v])))
+
+    np.testing.assert_allclose(move(1e12, 1.0, 1.0, 0.0), [[2.0], [2e12]])
+    np.testing.assert_allclose(move(1e12, 1e-5, 1.0, 1.0), [[2e12], [2e12]])
 
 
 def test_nodes_that_the_tape_would_not_see():
