@@ -85,7 +85,7 @@ class Term(NamedTuple):
             if conjugate and np.iscomplexobj(factor):
                 factor = np.conj(factor)
             with np.errstate(all="ignore"):
-                x = np.multiply(x, factor)
+                x = np.asarray(np.multiply(x, factor))  # NumPy makes 0-d ones scalars
         return x if self.mask is None else _core.where(self.mask, x, x.dtype.type(0))
 
 

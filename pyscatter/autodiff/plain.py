@@ -82,7 +82,7 @@ def scattered(take, is_along_first=False):
             )
             if made.shape != values.shape or values.dtype is not g.dtype:
                 return None
-            of_old, of_values = g, made if op == "add" else -made
+            of_old, of_values = g, made if op == "add" else np.asarray(-made)
         elif is_along_first and len(primals) == 3:
             pair = _pulled(call, op, *primals, g)
             if pair is None:

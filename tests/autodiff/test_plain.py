@@ -72,13 +72,16 @@ for op in ("set", "add", "sub", "mul", "div", "min", "max", "mean", "first", "fm
         (ps.scatter_nd, (A, PAIRS, X[0]), {"op": op}),
         (ps.scatter_at, (A, IDS, X), {"op": op}),
         (ps.scatter, (np.round(A), IDS, np.round(X)), {"op": op}),
+        (ps.scatter, (A[:, 0], np.array(1), np.array(2.0)), {"op": op}),
+        (ps.scatter_at, (A, (1, 2), np.array(2.0)), {"op": op}),
     ]
 
 
 def in_dtype(x, dtype):
     """Return an argument with its floats in another dtype."""
     if isinstance(x, np.ndarray) and x.dtype.kind == "f":
-        return x.astype(dtype) * (1 + 1j if np.dtype(dtype).kind == "c" else 1)
+        unit = 1 + 1j if np.dtype(dtype).kind == "c" else 1
+        return np.asarray(x.astype(dtype) * unit)
     return x._with_data(in_dtype(x.data, dtype)) if hasattr(x, "format") else x
 
 
@@ -118,6 +121,15 @@ def test_plain_calls(op, primals, options, dtype):
     starred = [i for i in RULES[op].starred if i < len(primals)]
     for i in starred if len(starred) > 1 and dtype == "f8" else []:
         compare(op, primals, options, wrt=i)
+
+
+@pytest.mark.parametrize("op", ["sub", "mul", "mean"])
+def test_one_element_into_a_buffer(op):
+    values, buffer = np.array(2.0), np.ones(())
+    out, pullback = ps.vjp(ps.scatter, A[:, 0], np.array(1), values, op=op)
+    (_, _, alone), into = pullback(out), (None, None, buffer)
+    assert type(alone) is np.ndarray
+    assert pullback(out, into=into)[2] is buffer and buffer == 1 + alone
 
 
 def test_plain_calls_of_nothing_wanted():
