@@ -42,6 +42,6 @@ def room_for(call, arrays):
         return None
     try:
         shape = shape_of(call, [x.shape for x in arrays])
-    except (IndexError, TypeError, ValueError):
+        return room(shape, dtype_of(call, [x.dtype for x in arrays]))
+    except (IndexError, TypeError, ValueError, OverflowError, MemoryError):
         return None  # the call itself refuses it, or finds the shape in the numbers
-    return room(shape, dtype_of(call, [x.dtype for x in arrays]))

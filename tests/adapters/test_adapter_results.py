@@ -72,6 +72,14 @@ BAD = {
         Call("segment_reduce", ("values", "ids"), {"num_segments": 2}),
         [V, INDEX],
     ),
+    "too many": (
+        Call("segment_reduce", ("values", "ids"), {"num_segments": 2**62}),
+        [V, INDEX],
+    ),
+    "no count": (
+        Call("segment_reduce", ("values", "ids"), {"num_segments": 2.5}),
+        [V, INDEX],
+    ),
     "offsets": (
         Call("segment_reduce", ("values", "offsets"), {}),
         [V, np.array(3)],
