@@ -29,6 +29,7 @@ MARKERS = (
     "alone: wants the machine to itself: threads, signals, forks",
 )
 FEW = 4  # things of which a sample has all: levels, threads, libraries
+FIXTURE = "fixture "  # goes before its name
 EXAMPLES = {"brief": 20, "quick": 100, "full": 150, "nightly": 20_000}
 
 for name, examples in EXAMPLES.items():
@@ -52,25 +53,27 @@ def pytest_configure(config):
 
 
 def chosen(item):
-    """What each parametrize of a test has chosen for it, by its names."""
-    params = item.callspec.params if hasattr(item, "callspec") else {}
+    """What each parametrize and each fixture of a test has chosen for it, by names."""
+    params = dict(item.callspec.params) if hasattr(item, "callspec") else {}
     for mark in item.iter_markers("parametrize"):
         names = mark.args[0] if mark.args else mark.kwargs["argnames"]
         names = names.split(",") if isinstance(names, str) else names
-        yield str(names), tuple(id(params[name.strip()]) for name in names)
+        yield str(names), tuple(id(params.pop(name.strip())) for name in names)
+    for name, thing in params.items():
+        yield FIXTURE + name, id(thing)
 
 
 def sample(items):
     """Return those of one test function that are enough to meet each thing.
 
-    Where there are few things of a kind, they meet all others.
+    Where there are few things of a kind, or a fixture gives them, they meet all others.
     """
     choices = {item.nodeid: dict(chosen(item)) for item in items}
     kinds = defaultdict(set)
     for choice in choices.values():
         for kind, thing in choice.items():
             kinds[kind].add(thing)
-    many = {kind for kind, things in kinds.items() if len(things) > FEW}
+    many = {kind for kind in kinds if len(kinds[kind]) > FEW and FIXTURE not in kind}
     if len(many) < 2:
         return items
     met, kept = set(), []
