@@ -259,7 +259,7 @@ OF_TYPE(find_largest)(const ps_change_block *block, ps_change *change)
 
 /* All statistics of the difference; false: see are_squares_good. has_tol: atol or rtol
  * is not zero, else what is over is what differs. has_diff: differences are given.
- * Products of tolerances are rounded in T, as numpy.isclose rounds them. */
+ * Products of tolerances are rounded in T, as by numpy.isclose; 0 - 0 is never -0. */
 TEMPLATE_INLINE bool
 OF_TYPE(change_differences)(const bool has_tol, const bool has_diff,
                             const ps_change_block *block, ps_change *change)
@@ -287,7 +287,7 @@ OF_TYPE(change_differences)(const bool has_tol, const bool has_diff,
     }
     change->min = (double)OF_TYPE(extreme_of_lanes)(true, &s.low);
     change->max = (double)OF_TYPE(extreme_of_lanes)(false, &s.high);
-    change->max_abs = change->max > -change->min ? change->max : -change->min;
+    change->max_abs = change->max > -change->min ? change->max : 0 - change->min;
     change->sum = OF_TYPE(sum_of_lanes)(&s.sum);
     change->sum_abs = OF_TYPE(sum_of_lanes)(&s.size);
     change->sum_squares = OF_TYPE(sum_of_lanes)(&s.square);

@@ -1,6 +1,7 @@
-"""What a tracker is while it waits for its turn, and what its records are called."""
+"""What a tracker is while it waits for its turn; what its records and errors say."""
 
 import contextlib
+import math
 
 import numpy as np
 import pytest
@@ -36,3 +37,12 @@ def test_names_in_records_are_plain_strings():
     tracker = ps.ChangeTracker(name=np.str_("w"))
     for _ in range(3):
         assert type(tracker.update(np.ones(3)).name) is str
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8", "f2", "c8"])
+@pytest.mark.parametrize("size", [1, 9, 1500])
+def test_sizes_of_nothing_have_no_sign(dtype, size):
+    for value in (0.0, -0.0, 3.0):
+        x = np.full(size, value, dtype)
+        c = ps.change_stats(x, x)
+        assert math.copysign(1, c.max_abs) == 1 and "max_abs=0 at 0" in repr(c)
