@@ -459,5 +459,9 @@ granularity="element", op="overwrite", encoding="auto")
         return ax
 
 
+# What Python says of wrong arguments names the method that was called.
+ChangeTracker._update.__qualname__ = "ChangeTracker.update"
+
+
 def _native(array):
     return array.astype(array.dtype.newbyteorder("="), copy=False)

@@ -64,6 +64,10 @@ new_record(PyTypeObject *type, PyObject *args, PyObject *keywords)
                           &context)) {
         return NULL;
     }
+    if (arrays != Py_None && !PyTuple_Check(arrays)) {
+        PyErr_Format(PyExc_TypeError, "arrays must be a tuple or None, got %R", arrays);
+        return NULL;
+    }
     if (PyBytes_GET_SIZE(bytes) != (Py_ssize_t)sizeof(raw)) {
         PyErr_Format(PyExc_ValueError, "a record has %zu bytes, got %zd", sizeof(raw),
                      PyBytes_GET_SIZE(bytes));

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import pyscatter as ps
+from pyscatter import _core
 
 
 @pytest.mark.parametrize(
@@ -37,6 +38,24 @@ def test_names_in_records_are_plain_strings():
     tracker = ps.ChangeTracker(name=np.str_("w"))
     for _ in range(3):
         assert type(tracker.update(np.ones(3)).name) is str
+
+
+def test_wrong_arguments_are_those_of_update():
+    with pytest.raises(
+        TypeError, match=r"ChangeTracker\.update\(\) missing 1 required"
+    ):
+        ps.ChangeTracker().update()
+
+
+def test_records_take_arrays_in_a_tuple():
+    """So records within records are freed by tuples, however deep."""
+    raw = ps.change_stats(np.zeros(2), np.ones(2))._raw
+    with pytest.raises(TypeError, match="arrays must be a tuple or None, got 5"):
+        ps.ChangeStats(raw, 5)
+    record = _core.ChangeRecord(raw)
+    for _ in range(50_000):
+        record = _core.ChangeRecord(raw, (record,))
+    del record
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i8", "f2", "c8"])
