@@ -113,8 +113,13 @@ class Packed:
         for h in (step, step / 2):
             ends = [xs[k] + s * h * moves for s in (1, -1)]
             slopes = [self.slopes_at([*xs[:k], x, *xs[k + 1 :]]) for x in ends]
-            per_move = moves / (ends[0] - ends[1])  # as far as they really are apart
-            made.append([(a - b) * per_move for a, b in zip(*slopes, strict=True)])
+            apart = ends[0] - ends[1]  # as they really are; NaN where they are infinite
+            made.append(
+                [
+                    np.where((a == b) & (apart != 0), 0, (a - b) * moves / apart)
+                    for a, b in zip(*slopes, strict=True)
+                ]
+            )
         pairs = zip(*made, strict=True)
         return [
             (a, np.where(a == b, 0, abs(a - b) / (abs(a) + abs(b)))) for a, b in pairs

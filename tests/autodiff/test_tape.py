@@ -274,6 +274,15 @@ def test_second_derivatives_of_small_and_large_numbers(x, dtype):
     np.testing.assert_allclose(got, expected, rtol=1e-6, strict=True)
 
 
+def test_what_is_linear_has_no_second_derivative_anywhere():
+    tape = ps.Tape()
+    x = tape.variable(np.array([np.inf, np.nan, 0.0, -1e300]))
+    double = {"fill_value": 0.0, "derivative": lambda v: 2.0}
+    node = tape.apply(ps.apply_where, True, x, lambda v: 2 * v, **double)
+    (got,) = tape.hvp(tape.apply(ps.segment_sum, node, [0, 0, 0, 0]), np.ones(4))
+    assert got.tolist() == [0, 0, 0, 0]
+
+
 def test_second_derivatives_of_arguments_of_different_size():
     def move(u, v, of_u, of_v):
         arrays = np.array([u]), np.array([v])
