@@ -80,13 +80,11 @@ class Packed:
     def bend(self, g, tangents):
         """Return how the gradients change when arguments move by tangents."""
         given = tangents if type(tangents) is tuple else (tangents,)
-        xs = [self.pack(x) for x in self.args]
-        # Steps are shorter than what float32 tells apart.
-        xs = [x.astype(np.result_type(x, np.float64), copy=False) for x in xs]
+        xs = [in_double(self.pack(x)) for x in self.args]
         changes = [0.0] * len(xs)
         for k, tangent in enumerate(given):
             if tangent is not None:
-                parts = self._changes(xs, k, self.pack(tangent))
+                parts = self._changes(xs, k, in_double(self.pack(tangent)))
                 changes = [a + b for a, b in zip(changes, parts, strict=True)]
         return self.back(changes, g)
 
@@ -124,6 +122,11 @@ class Packed:
         return [
             (a, np.where(a == b, 0, abs(a - b) / (abs(a) + abs(b)))) for a, b in pairs
         ]
+
+
+def in_double(x):
+    """Return numbers in double precision: others do not tell steps apart."""
+    return x.astype(np.result_type(x, np.float64), copy=False)
 
 
 def steadier(usual, other):

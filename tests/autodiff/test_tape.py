@@ -274,6 +274,15 @@ def test_second_derivatives_of_small_and_large_numbers(x, dtype):
     np.testing.assert_allclose(got, expected, rtol=1e-6, strict=True)
 
 
+def test_a_second_derivative_along_a_long_tangent_of_halves():
+    tape = ps.Tape()
+    x = tape.variable(np.array([0.0], "f2"))
+    square = {"fill_value": 0.0, "derivative": lambda v: 2 * v}
+    node = tape.apply(ps.apply_where, True, x, np.square, **square)
+    (got,) = tape.hvp(node, np.array([3e4], "f2"))
+    np.testing.assert_array_equal(got, np.array([6e4], "f2"), strict=True)
+
+
 def test_what_is_linear_has_no_second_derivative_anywhere():
     tape = ps.Tape()
     x = tape.variable(np.array([np.inf, np.nan, 0.0, -1e300]))
