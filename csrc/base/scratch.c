@@ -1,7 +1,7 @@
 /* Work memory (contract in scratch.h). Small blocks are aligned_alloc; a large block is
- * an anonymous mapping, of which the last few, KEEP_BYTES in all, are kept in atomic
- * slots that any thread may empty or fill, so there is no lock to hold across a fork.
- * A call that needs blocks of several sizes finds all of them again.
+ * an anonymous mapping, of which the last few small ones or a larger one are kept in
+ * atomic slots that any thread may empty or fill, so there is no lock to hold across a
+ * fork. A call that needs blocks of several sizes finds all of them again.
  */
 #define _GNU_SOURCE
 #include "base/scratch.h"
@@ -20,7 +20,10 @@ enum {
     /* Keeping more would hold memory that users see in their process; refilling 64 MiB
      * of huge pages takes 6 ms, small beside the work that needs so much. */
     KEEP_BYTES = 64 << 20,
-    KEEP_BLOCKS = 4
+    /* Several blocks, where one would not do: they stay while results are made, and
+     * what a call takes beyond these is promised. */
+    KEEP_BLOCKS = 4,
+    KEEP_SEVERAL = 24 << 20
 };
 
 typedef struct {
@@ -83,12 +86,13 @@ take_kept(int64_t nbytes)
 static void
 keep(header *block)
 {
+    const int64_t most = ps_max(KEEP_SEVERAL, block->nbytes);
     atomic_fetch_add(&held, block->nbytes);
-    for (int i = 0; i < KEEP_BLOCKS && atomic_load(&held) > KEEP_BYTES; i++) {
+    for (int i = 0; i < KEEP_BLOCKS && atomic_load(&held) > most; i++) {
         drop(atomic_exchange(&kept[atomic_fetch_add(&next_out, 1) % KEEP_BLOCKS],
                              NULL));
     }
-    if (atomic_load(&held) > KEEP_BYTES) {
+    if (atomic_load(&held) > most) {
         drop(block);
     }
     else if (!keep_in_free_slot(block)) {
@@ -119,6 +123,18 @@ map_at_any_price(int64_t nbytes)
     return map_fresh(nbytes);
 }
 
+/* What is mapped anew takes the place of as much that is kept: a call that needs one
+ * block after the other holds no more at a time than if none were kept. */
+static void
+give_way(int64_t nbytes)
+{
+    for (int i = 0; i < KEEP_BLOCKS && nbytes > 0; i++) {
+        header *const block = atomic_exchange(&kept[i], NULL);
+        nbytes -= block != NULL ? block->nbytes : 0;
+        drop(block);
+    }
+}
+
 static void *
 map_large(int64_t nbytes)
 {
@@ -126,6 +142,7 @@ map_large(int64_t nbytes)
     if (known != NULL) {
         return known;
     }
+    give_way(nbytes);
     /* Mapped with slack and trimmed, so that it starts on a huge page. */
     char *const raw = map_at_any_price(nbytes + HUGE_PAGE);
     if (raw == NULL) {
