@@ -79,7 +79,7 @@ SWEPT = {
     "scan": reduced(ps.segment_scan, IDS),
     "gather": lambda op, v: (ps.gather, (v, IDS), {}),
     "spmm": product,
-    "change": lambda op, v: (ps.change_stats, (v, v[::-1] * 2), {"field": "rms"}),
+    "change": lambda op, v: (ps.change_stats, (v, v[::-1] + v[::-1]), {"field": "rms"}),
 }
 
 
@@ -150,7 +150,7 @@ EXAMPLES = {
     "sddmm": lambda v: (matrix(v.dtype), dense(v.dtype, 5), dense(v.dtype)),
     "spgemm": lambda v: (matrix(v.dtype), matrix(v.dtype).T),
     "coo_to_csr": lambda v: (v, COORDINATES, (5, 4)),
-    "change_stats": lambda v: (v, v[::-1] * 2),
+    "change_stats": lambda v: (v, v[::-1] + v[::-1]),
 }
 NEEDED = {
     "apply_where": {"fill_value": 0.0, "derivative": lambda x: 2 * x},
