@@ -82,6 +82,25 @@ take_kept(int64_t nbytes)
     return NULL;
 }
 
+/* Kept blocks go until `nbytes` have gone, or none is left. */
+static void
+drop_kept(int64_t nbytes)
+{
+    for (int i = 0; i < KEEP_BLOCKS && nbytes > 0; i++) {
+        header *const block = atomic_exchange(&kept[i], NULL);
+        nbytes -= block != NULL ? block->nbytes : 0;
+        drop(block);
+    }
+}
+
+/* The next slot in turn has this block, or NULL, in place of its own. */
+static void
+replace_next(header *block)
+{
+    const unsigned slot = atomic_fetch_add(&next_out, 1) % KEEP_BLOCKS;
+    drop(atomic_exchange(&kept[slot], block));
+}
+
 /* Others go, one slot after the other, until there is room for this one. */
 static void
 keep(header *block)
@@ -89,15 +108,13 @@ keep(header *block)
     const int64_t most = ps_max(KEEP_SEVERAL, block->nbytes);
     atomic_fetch_add(&held, block->nbytes);
     for (int i = 0; i < KEEP_BLOCKS && atomic_load(&held) > most; i++) {
-        drop(atomic_exchange(&kept[atomic_fetch_add(&next_out, 1) % KEEP_BLOCKS],
-                             NULL));
+        replace_next(NULL);
     }
     if (atomic_load(&held) > most) {
         drop(block);
     }
     else if (!keep_in_free_slot(block)) {
-        drop(atomic_exchange(&kept[atomic_fetch_add(&next_out, 1) % KEEP_BLOCKS],
-                             block));
+        replace_next(block);
     }
 }
 
@@ -109,32 +126,6 @@ map_fresh(int64_t nbytes)
     return raw != MAP_FAILED ? raw : NULL;
 }
 
-/* What is kept must not be what is missing. */
-static char *
-map_at_any_price(int64_t nbytes)
-{
-    char *const raw = map_fresh(nbytes);
-    if (raw != NULL) {
-        return raw;
-    }
-    for (int i = 0; i < KEEP_BLOCKS; i++) {
-        drop(atomic_exchange(&kept[i], NULL));
-    }
-    return map_fresh(nbytes);
-}
-
-/* What is mapped anew takes the place of as much that is kept: a call that needs one
- * block after the other holds no more at a time than if none were kept. */
-static void
-give_way(int64_t nbytes)
-{
-    for (int i = 0; i < KEEP_BLOCKS && nbytes > 0; i++) {
-        header *const block = atomic_exchange(&kept[i], NULL);
-        nbytes -= block != NULL ? block->nbytes : 0;
-        drop(block);
-    }
-}
-
 static void *
 map_large(int64_t nbytes)
 {
@@ -142,9 +133,15 @@ map_large(int64_t nbytes)
     if (known != NULL) {
         return known;
     }
-    give_way(nbytes);
+    /* What is mapped anew takes the place of as much that is kept: a call that needs
+     * one block after the other holds no more at a time than if none were kept. */
+    drop_kept(nbytes);
     /* Mapped with slack and trimmed, so that it starts on a huge page. */
-    char *const raw = map_at_any_price(nbytes + HUGE_PAGE);
+    char *raw = map_fresh(nbytes + HUGE_PAGE);
+    if (raw == NULL) { /* what is kept must not be what is missing */
+        drop_kept(INT64_MAX);
+        raw = map_fresh(nbytes + HUGE_PAGE);
+    }
     if (raw == NULL) {
         return NULL;
     }
