@@ -104,11 +104,7 @@ clear_parts(PyObject *object)
 static void
 end(PyObject *object)
 {
-    PyTypeObject *const type = Py_TYPE(object);
-    PyObject_GC_UnTrack(object);
-    clear_parts(object);
-    type->tp_free(object);
-    Py_DECREF(type);
+    ps_end_object(object, clear_parts);
 }
 
 static PyObject *

@@ -140,4 +140,18 @@ ps_hear(npy_intp turn)
  * microseconds' worth of bytes, in place otherwise. */
 ps_status ps_run_op(ps_state *state, ps_op_fn op, void *call, int64_t nbytes);
 
+/* ---- objects of our types ---- */
+
+/* The end of an object that the collector knows and that owns what `clear` releases:
+ * the base of a Python class may be its type. */
+static inline void
+ps_end_object(PyObject *object, inquiry clear)
+{
+    PyTypeObject *const type = Py_TYPE(object);
+    PyObject_GC_UnTrack(object);
+    clear(object);
+    type->tp_free(object);
+    Py_DECREF(type);
+}
+
 #endif

@@ -74,17 +74,20 @@ visit_parts(PyObject *object, visitproc visit, void *arg)
     return 0;
 }
 
-static void
-end(PyObject *object)
+static int
+clear_parts(PyObject *object)
 {
     ps_histogram_record *const self = (ps_histogram_record *)object;
-    PyTypeObject *const type = Py_TYPE(object);
-    PyObject_GC_UnTrack(object);
     Py_CLEAR(self->counts);
     Py_CLEAR(self->edges);
     Py_CLEAR(self->kind);
-    type->tp_free(object);
-    Py_DECREF(type);
+    return 0;
+}
+
+static void
+end(PyObject *object)
+{
+    ps_end_object(object, clear_parts);
 }
 
 /* clang-format off */
