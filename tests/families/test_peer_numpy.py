@@ -5,20 +5,10 @@ Every test that really reached it counts; those that must differ on purpose are 
 below with the reason, and are checked to differ still.
 """
 
-import json
-import os
-import pathlib
-import re
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
-import pyscatter
-from tests.peers import numpy_adapter
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from tests.peers import numpy_adapter, suites
 
 # Tests that must reach pyscatter, and calls by name: a little below what NumPy has.
 MIN_TESTS = 880
@@ -131,59 +121,18 @@ for applies, deviations in (
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
-    """Run the child and return what its plugin wrote."""
     place = tmp_path_factory.mktemp("peer")
-    (place / "pytest.ini").write_text("[pytest]\n")
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "--tb=no",
-        "-p",
-        "no:cacheprovider",
-    ]
-    command += ["-c", "pytest.ini", "-p", "tests.peers.numpy_adapter"]
-    # What NumPy calls slow is half a million calls of one function, and its fuzzers.
-    command += ["-m", "not slow"]
-    command += ["--peer-report=report.json", *map(str, numpy_adapter.FILES)]
-    package = pathlib.Path(pyscatter.__file__).resolve().parent.parent
-    path = os.pathsep.join([str(package), str(ROOT)])
-    done = subprocess.run(
-        command, cwd=place, env={**os.environ, "PYTHONPATH": path}, capture_output=True
-    )
-    assert done.returncode in (0, 1), (
-        done.stdout.decode()[-4000:] + done.stderr.decode()
-    )
-    return json.loads((place / "report.json").read_text())
-
-
-def _failed(report):
-    outcomes = report["tests"].items()
-    return {
-        name: entry["why"] for name, entry in outcomes if entry["outcome"] == "failed"
-    }
+    return suites.run("numpy_adapter", numpy_adapter.FILES, place, "-m", "not slow")
 
 
 def test_enough_tests_reach_pyscatter(report):
-    assert len(report["tests"]) >= MIN_TESTS
-
-
-def test_enough_calls_reach_pyscatter(report):
-    calls = report["calls"]
-    short = {name: calls.get(name, 0) for name in MIN_CALLS}
-    assert {n: c for n, c in short.items() if c < MIN_CALLS[n]} == {}
+    suites.assert_enough(report, MIN_TESTS, MIN_CALLS)
 
 
 def test_the_others_pass(report):
-    listed = re.compile("|".join(DEVIATIONS))
-    failed = _failed(report).items()
-    unexpected = [f"{n}: {why}" for n, why in failed if not listed.fullmatch(n)]
-    assert not unexpected, "\n" + "\n".join(unexpected)
+    suites.assert_others_pass(report, DEVIATIONS)
 
 
 @pytest.mark.parametrize("pattern", DEVIATIONS)
 def test_deviation_is_one(report, pattern):
-    meant = [name for name in report["tests"] if re.fullmatch(pattern, name)]
-    assert meant, "no such test"
-    assert [name for name in meant if name not in _failed(report)] == []
+    suites.assert_differs(report, pattern)

@@ -6,18 +6,11 @@ reason, and are checked to fail still.
 """
 
 import importlib.util
-import json
-import os
 import pathlib
-import re
-import subprocess
-import sys
 
 import pytest
 
-import pyscatter
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from tests.peers import suites
 
 
 def room(package, *parts):
@@ -29,29 +22,40 @@ def room(package, *parts):
 
 # Package: the file, what to choose from it, tests and calls at least.
 PEERS = {
-    "numpy": (("lib", "tests", "test_arraysetops.py"), "TestUnique or unique", 30, 500),
-    "pandas": (("tests", "test_algos.py"), "TestFactorize", 40, 100),
+    "numpy": (
+        ("lib", "tests", "test_arraysetops.py"),
+        "TestUnique or unique",
+        30,
+        {"unique": 500},
+    ),
+    "pandas": (("tests", "test_algos.py"), "TestFactorize", 40, {"factorize": 100}),
 }
-NONE = "None and NaN objects are two missing keys, None last"
+UNIQUE, FACTORIZE = "test_arraysetops::TestUnique::", "test_algos::TestFactorize::"
 DEVIATIONS = {
     "numpy": {
-        "test_unique_1d": (
+        UNIQUE + "test_unique_1d": (
             "of complex numbers with a NaN the first that arrived is kept, not the "
             "first by its other part"
         ),
-        "test_unique_axis_errors": "records that hold objects are keys as all others",
+        UNIQUE + "test_unique_axis_errors": (
+            "records that hold objects are keys as all others"
+        ),
     },
     "pandas": {
-        "test_mixed": "sort=True needs keys that < compares: there is no order by type",
-        "test_complex_sorting": "the TypeError says what to do",
-        r"test_(object|int)_factorize_use_na_sentinel_false\[data0": NONE,
+        FACTORIZE + "test_mixed": (
+            "sort=True needs keys that < compares: there is no order by type"
+        ),
+        FACTORIZE + "test_complex_sorting": "the TypeError says what to do",
+        FACTORIZE + r"test_(object|int)_factorize_use_na_sentinel_false\[data0.*": (
+            "None and NaN objects are two missing keys, None last"
+        ),
     },
 }
 
 
 @pytest.fixture(scope="module", params=PEERS)
-def report(request, tmp_path_factory):
-    """Run the child and return what its plugin wrote."""
+def peer(request, tmp_path_factory):
+    """Return the package, what must reach pyscatter at least, and the report."""
     package = request.param
     if importlib.util.find_spec(package) is None:
         pytest.skip(f"{package} is not installed")
@@ -60,40 +64,20 @@ def report(request, tmp_path_factory):
     if not file.exists():
         pytest.skip(f"{package} came without its tests")
     place = tmp_path_factory.mktemp("peer")
-    (place / "pytest.ini").write_text(
-        "[pytest]\nmarkers =\n    slow: slow\n    thread_unsafe: one thread\n"
-    )
-    command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-c", "pytest.ini"]
-    command += ["-p", "no:cacheprovider", "-p", "tests.peers.keys_adapter"]
-    command += ["--peer-report=report.json", "-k", chosen, str(file)]
-    path = [str(pathlib.Path(pyscatter.__file__).resolve().parent.parent), str(ROOT)]
-    done = subprocess.run(
-        command,
-        cwd=place,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
-        capture_output=True,
-    )
-    assert done.returncode in (0, 1), done.stdout.decode()[-4000:]
-    return package, json.loads((place / "report.json").read_text()), least
+    return package, least, suites.run("keys_adapter", [file], place, "-k", chosen)
 
 
-def test_enough_of_them_reach_pyscatter(report):
-    _, found, (tests, calls) = report
-    assert len(found["tests"]) >= tests
-    assert sum(found["calls"].values()) >= calls
+def test_enough_tests_reach_pyscatter(peer):
+    _, least, report = peer
+    suites.assert_enough(report, *least)
 
 
-def test_they_pass_but_for_what_is_listed(report):
-    package, found, _ = report
-    failed = {
-        name: why for name, (how, why) in found["tests"].items() if how == "failed"
-    }
-    listed = DEVIATIONS[package]
-    surprises = {
-        name: why
-        for name, why in failed.items()
-        if not any(re.search(pattern, name) for pattern in listed)
-    }
-    assert not surprises, json.dumps(surprises, indent=1)
-    for pattern in listed:
-        assert any(re.search(pattern, name) for name in failed), f"{pattern} passes"
+def test_the_others_pass(peer):
+    package, _, report = peer
+    suites.assert_others_pass(report, DEVIATIONS[package])
+
+
+def test_each_deviation_is_one(peer):
+    package, _, report = peer
+    for pattern in DEVIATIONS[package]:
+        suites.assert_differs(report, pattern)

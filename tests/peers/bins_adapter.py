@@ -8,14 +8,15 @@ Use: pytest -p tests.peers.bins_adapter --peer-report=FILE FILE ...
 """
 
 import importlib.util
-import json
 import pathlib
 from collections import Counter
 
 import numpy as np
-import pytest
 
 import pyscatter as ps
+from tests.peers.reports import register
+
+pytest_plugins = ["tests.peers.reports"]
 
 NUMPY = pathlib.Path(np.__file__).resolve().parent / "lib" / "tests"
 FILES = [NUMPY / "test_histograms.py", NUMPY / "test_function_base.py"]
@@ -101,48 +102,9 @@ def binned_statistic_dd(
     return stats._binned_statistic.BinnedStatisticddResult(result, edges, numbers)
 
 
-def name_of(item):
-    """File, class and function, wherever the file lies."""
-    return f"{item.path.stem}::{item.nodeid.partition('::')[2]}"
-
-
-class Report:
-    """Keep the tests that reach pyscatter and write down how each went."""
-
-    def __init__(self, path):
-        self.path = path
-        self.tests = {}
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_call(self, item):
-        before = calls.total()
-        try:
-            return (yield)
-        finally:
-            if calls.total() > before:
-                self.tests[name_of(item)] = ["passed", ""]
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item, call):
-        report = yield
-        entry = self.tests.get(name_of(item))
-        if entry is not None and report.outcome != "passed":
-            why = str(call.excinfo.value).strip().splitlines()[:3]
-            entry[:] = report.outcome, ": ".join([call.excinfo.typename, *why])
-        return report
-
-    def pytest_sessionfinish(self):
-        text = json.dumps({"calls": calls, "tests": self.tests})
-        pathlib.Path(self.path).write_text(text)
-
-
-def pytest_addoption(parser):
-    parser.addoption("--peer-report", required=True, help="where to write the results")
-
-
 def pytest_configure(config):
     np.histogram, np.digitize = histogram, digitize
     if importlib.util.find_spec("scipy"):
         stats.binned_statistic_dd = binned_statistic_dd
         stats._binned_statistic.binned_statistic_dd = binned_statistic_dd
-    config.pluginmanager.register(Report(config.getoption("peer_report")))
+    register(config, calls)

@@ -7,16 +7,17 @@ ask for an implementation are about numpy-groupies' insides and are left out.
 Use: pytest -p tests.peers.groupies_adapter --peer-report=FILE FILE ...
 """
 
-import json
 import pathlib
 import types
 from collections import Counter
 
 import numpy_groupies.tests
-import pytest
 from numpy_groupies.tests import helpers
 
 from pyscatter.compat import numpy_groupies as compat
+from tests.peers.reports import Report, register
+
+pytest_plugins = ["tests.peers.reports"]
 
 ROOM = pathlib.Path(numpy_groupies.tests.__file__).resolve().parent
 FILES = sorted(path for path in ROOM.glob("test_*.py") if "(impl" in path.read_text())
@@ -36,12 +37,8 @@ helpers._backend_names[IMPLEMENTATION] = "pyscatter"
 helpers._implementations[:] = [IMPLEMENTATION]
 
 
-class Report:
-    """Keep the tests that ask for an implementation and write down how each went."""
-
-    def __init__(self, path):
-        self.path = path
-        self.tests = {}
+class AskingReport(Report):
+    """That of the tests that ask for an implementation."""
 
     def pytest_collection_modifyitems(self, config, items):
         chosen = [item for item in items if "impl" in item.fixturenames]
@@ -49,25 +46,11 @@ class Report:
         config.hook.pytest_deselected(items=left_out)
         items[:] = chosen
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item, call):
-        report = yield
-        entry = self.tests.setdefault(f"{item.path.stem}::{item.name}", ["passed", ""])
-        if report.outcome != "passed":
-            why = str(call.excinfo.value).strip().splitlines()[:3]
-            entry[:] = report.outcome, ": ".join([call.excinfo.typename, *why])
-        return report
-
-    def pytest_sessionfinish(self):
-        text = json.dumps({"calls": calls, "tests": self.tests})
-        pathlib.Path(self.path).write_text(text)
-
 
 def pytest_addoption(parser):
-    parser.addoption("--peer-report", required=True, help="where to write the results")
     parser.addoption("--seed", type=int, default=100, help="of the suite's numbers")
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "xdist_group: the suite's own")
-    config.pluginmanager.register(Report(config.getoption("peer_report")))
+    register(config, calls, AskingReport)

@@ -8,14 +8,14 @@ Use: pytest -p tests.peers.keys_adapter --peer-report=FILE FILE ...
 """
 
 import importlib
-import json
-import pathlib
 from collections import Counter
 
 import numpy as np
-import pytest
 
 import pyscatter as ps
+from tests.peers.reports import Report, register
+
+pytest_plugins = ["tests.peers.reports"]
 
 calls = Counter()
 numpys_unique = np.unique
@@ -79,12 +79,8 @@ def factorize_by(pandas_factorize):
     return factorize
 
 
-class Report:
-    """Keep the tests that reach pyscatter and write down how each went."""
-
-    def __init__(self, path):
-        self.path = path
-        self.tests = {}
+class RenamingReport(Report):
+    """That of the tests that look one of the names up."""
 
     def pytest_collection_modifyitems(self, config, items):
         """Give the names in the test files their other meaning."""
@@ -96,30 +92,7 @@ class Report:
                 algorithms = importlib.import_module("pandas.core.algorithms")
                 algorithms.factorize = factorize_by(algorithms.factorize)
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item, call):
-        """Note how a test went that has called pyscatter."""
-        report = yield
-        if call.when == "setup":
-            self.before = calls.total()
-        if call.when == "call" and calls.total() > self.before:
-            name = item.nodeid.rpartition("/")[2]
-            why = str(call.excinfo.value)[:300] if call.excinfo else ""
-            self.tests[name] = (report.outcome, why)
-        return report
-
-    def pytest_sessionfinish(self):
-        """Write the report."""
-        found = {"tests": self.tests, "calls": dict(calls)}
-        pathlib.Path(self.path).write_text(json.dumps(found))
-
-
-def pytest_addoption(parser):
-    """Add the place of the report."""
-    parser.addoption("--peer-report", default=None)
-
 
 def pytest_configure(config):
-    """Register the plugin proper."""
-    if config.getoption("--peer-report"):
-        config.pluginmanager.register(Report(config.getoption("--peer-report")))
+    """Register the report."""
+    register(config, calls, RenamingReport)

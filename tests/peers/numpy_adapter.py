@@ -16,7 +16,6 @@ import functools
 import gc
 import importlib.abc
 import importlib.machinery
-import json
 import pathlib
 import sys
 
@@ -26,6 +25,9 @@ import pytest
 import pyscatter as ps
 from tests.peers import numpy_masks, numpy_segments
 from tests.peers.numpy_calls import calls, moved, reached
+from tests.peers.reports import Report, register
+
+pytest_plugins = ["tests.peers.reports"]
 
 NUMPY = pathlib.Path(np.__file__).resolve().parent
 FILES = [
@@ -258,32 +260,18 @@ class _Finder(importlib.abc.MetaPathFinder):
         return spec
 
 
-def _identity(item):
-    scope = f"{item.cls.__name__}::" if item.cls else ""
-    return f"{item.path.stem}::{scope}{item.name}"
-
-
-class _Report:
-    """Keep the tests that can reach pyscatter and write down how each went."""
-
-    def __init__(self, path):
-        self.path = path
-        self.tests = {}
+class _Report(Report):
+    """That of the tests that can reach pyscatter, on equal terms."""
 
     def pytest_collection_modifyitems(self, config, items):
         chosen = [i for i in items if i.originalname in i.module.__peer_reaching__]
         config.hook.pytest_deselected(items=[i for i in items if i not in set(chosen)])
         items[:] = chosen
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item):
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self):
         # Some of these tests draw unseeded numbers; a list of results needs the same.
         np.random.seed(2024)
-        before = sum(calls.values())
-        entry = self.tests[_identity(item)] = {"outcome": "passed", "why": ""}
-        result = yield
-        entry["calls"] = sum(calls.values()) - before
-        return result
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self):
@@ -294,27 +282,7 @@ class _Report:
         finally:
             gc.enable()
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item, call):
-        report = yield
-        if report.outcome != "passed":
-            why = str(call.excinfo.value).strip().splitlines() if call.excinfo else []
-            kind = call.excinfo.typename if call.excinfo else ""
-            self.tests[_identity(item)].update(
-                outcome=report.outcome, why=": ".join([kind, *why[:3]])
-            )
-        return report
-
-    def pytest_sessionfinish(self):
-        tests = {name: entry for name, entry in self.tests.items() if entry["calls"]}
-        text = json.dumps({"calls": calls, "tests": tests})
-        pathlib.Path(self.path).write_text(text)
-
-
-def pytest_addoption(parser):
-    parser.addoption("--peer-report", required=True, help="where to write the results")
-
 
 def pytest_configure(config):
     sys.meta_path.insert(0, _Finder())
-    config.pluginmanager.register(_Report(config.getoption("peer_report")))
+    register(config, calls, _Report)

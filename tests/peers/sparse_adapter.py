@@ -10,19 +10,20 @@ Use: pytest -p tests.peers.sparse_adapter --peer-report=FILE FILE ...
 """
 
 import functools
-import json
 import pathlib
 import sys
 import types
 from collections import Counter
 
 import numpy as np
-import pytest
 import scipy.sparse
 import scipy.sparse.tests
 from scipy.sparse import _sparsetools
 
 import pyscatter as ps
+from tests.peers.reports import register
+
+pytest_plugins = ["tests.peers.reports"]
 
 ROOM = pathlib.Path(scipy.sparse.tests.__file__).resolve().parent
 FILES = sorted(ROOM.glob("test_*.py"))
@@ -176,46 +177,6 @@ def replace_kernels():
                 setattr(module, attribute, replaced[value])
 
 
-class Report:
-    """Count what each test asks of pyscatter and write down how each went."""
-
-    def __init__(self, path):
-        self.path = path
-        self.tests = {}
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item):
-        before = calls.total()
-        entry = self.tests[_identity(item)] = {"outcome": "passed", "why": ""}
-        result = yield
-        entry["calls"] = calls.total() - before
-        return result
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item, call):
-        report = yield
-        if report.outcome != "passed" and not hasattr(report, "wasxfail"):
-            why = str(call.excinfo.value).strip().splitlines()[:3]
-            self.tests[_identity(item)].update(
-                outcome=report.outcome, why=": ".join([call.excinfo.typename, *why])
-            )
-        return report
-
-    def pytest_sessionfinish(self):
-        tests = {name: entry for name, entry in self.tests.items() if entry["calls"]}
-        text = json.dumps({"calls": calls, "tests": tests})
-        pathlib.Path(self.path).write_text(text)
-
-
-def _identity(item):
-    scope = f"{item.cls.__name__}::" if item.cls else ""
-    return f"{item.path.stem}::{scope}{item.name}"
-
-
-def pytest_addoption(parser):
-    parser.addoption("--peer-report", required=True, help="where to write the results")
-
-
 def pytest_configure(config):
     replace_kernels()
-    config.pluginmanager.register(Report(config.getoption("peer_report")))
+    register(config, calls)

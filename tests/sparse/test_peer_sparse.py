@@ -6,23 +6,12 @@ that must differ on purpose are listed below with the reason, and are checked to
 still.
 """
 
-import json
-import os
-import pathlib
-import re
-import subprocess
-import sys
-
 import pytest
-
-import pyscatter
 
 pytest.importorskip("scipy", reason="SciPy is not installed (make test-peers)")
 pytest.importorskip("scipy.sparse.tests", reason="it came without its tests")
 
-from tests.peers import sparse_adapter
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from tests.peers import sparse_adapter, suites
 
 # Tests that must reach pyscatter, and calls by name: a little below what SciPy has.
 MIN_TESTS = 9000
@@ -56,46 +45,18 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
-    """Run the child and return what its plugin wrote."""
     place = tmp_path_factory.mktemp("peer")
-    (place / "pytest.ini").write_text("[pytest]\n")
-    command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-c", "pytest.ini"]
-    command += ["-p", "no:cacheprovider", "-p", "tests.peers.sparse_adapter"]
-    command += ["--peer-report=report.json", *map(str, sparse_adapter.FILES)]
-    package = pathlib.Path(pyscatter.__file__).resolve().parent.parent
-    path = os.pathsep.join([str(package), str(ROOT), os.environ.get("PYTHONPATH", "")])
-    environment = {**os.environ, "PYTHONPATH": path}
-    done = subprocess.run(command, cwd=place, env=environment, capture_output=True)
-    assert done.returncode in (0, 1), (
-        done.stdout.decode()[-4000:] + done.stderr.decode()
-    )
-    return json.loads((place / "report.json").read_text())
-
-
-def failed(report):
-    """Return the tests that failed, with the reason that they gave."""
-    tests = report["tests"].items()
-    return {name: t["why"] for name, t in tests if t["outcome"] == "failed"}
+    return suites.run("sparse_adapter", sparse_adapter.FILES, place)
 
 
 def test_enough_tests_reach_pyscatter(report):
-    assert len(report["tests"]) >= MIN_TESTS
-    short = {n: report["calls"].get(n, 0) for n in MIN_CALLS}
-    assert {n: c for n, c in short.items() if c < MIN_CALLS[n]} == {}
+    suites.assert_enough(report, MIN_TESTS, MIN_CALLS)
 
 
 def test_the_others_pass(report):
-    listed = re.compile("|".join(DEVIATIONS))
-    unexpected = [
-        f"{name}: {why}"
-        for name, why in failed(report).items()
-        if not listed.fullmatch(name)
-    ]
-    assert not unexpected, "\n" + "\n".join(unexpected)
+    suites.assert_others_pass(report, DEVIATIONS)
 
 
 @pytest.mark.parametrize("pattern", DEVIATIONS)
 def test_deviation_is_one(report, pattern):
-    meant = [name for name in report["tests"] if re.fullmatch(pattern, name)]
-    assert meant, "no such test"
-    assert [name for name in meant if name not in failed(report)] == []
+    suites.assert_differs(report, pattern)
