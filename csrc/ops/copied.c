@@ -75,6 +75,14 @@ ps_look_for_minus(ps_scatter_call *call)
             !has_minus_zero(type, call->target.data, call->address.index[0].size);
 }
 
+__attribute__((no_sanitize_thread)) void
+ps_copy_shared(char *restrict to, const char *restrict from, int64_t nbytes)
+{
+    for (int64_t i = 0; i < nbytes; i++) {
+        to[i] = from[i];
+    }
+}
+
 /* The copy, and what it began as, lie in one block. What is written is found by
  * comparing these two: the target itself may be another thread's by then. Nothing has
  * been written before the pass has ended well, so an index that is bad, a signal or a
@@ -88,7 +96,7 @@ ps_run_copied(const ps_scatter_call *call, ps_run *run)
     if (now == NULL) {
         return ps_fail(PS_NO_MEMORY);
     }
-    memcpy(before, call->target.data, (size_t)nbytes);
+    ps_copy_shared(before, call->target.data, nbytes);
     memcpy(now, before, (size_t)nbytes);
     ps_scatter_call copied = *call;
     copied.target.data = now;

@@ -15,6 +15,7 @@
 
 #include "base/sizes.h"
 #include "kernels/kernels.h"
+#include "ops/copied.h"
 #include "ops/finish.h"
 #include "ops/identity.h"
 #include "ops/mask.h"
@@ -379,8 +380,8 @@ load_items(ps_stage *work)
         n = ps_min(SLOTS, work->n_slots - first);
         const char *from = target->data + first * itemsize;
         if (work->before != NULL) {
-            from = memcpy(work->before + first * itemsize, from,
-                          (size_t)(n * itemsize));
+            ps_copy_shared(work->before + first * itemsize, from, n * itemsize);
+            from = work->before + first * itemsize;
         }
         ps_convert(work->type, work->rows + first * work->size, target->dtype, itemsize,
                    target->swapped, from, itemsize, n);
