@@ -60,9 +60,15 @@ $(PEERS)/installed: pyproject.toml
 
 test-peers: $(BUILT) $(PEERS)/installed
 	$(PEERS)/bin/python -m pytest $(wildcard tests/*/test_peer_*.py)
-# An environment of its own in build/, since these packages are large.
-test-adapters: $(BUILT)
-	bash tests/adapters/environment.sh
+
+ADAPTERS := build/adapters
+$(ADAPTERS)/installed: tests/adapters/environment.sh
+	PYTHON=$(PYTHON) bash $< $(ADAPTERS)
+	touch $@
+
+test-adapters: $(BUILT) $(ADAPTERS)/installed
+	JAX_PLATFORMS=cpu TF_CPP_MIN_LOG_LEVEL=3 PYTHONPATH=$(CURDIR) \
+		$(ADAPTERS)/bin/python -m pytest -q $(SPREAD) tests/compat tests/adapters
 
 bench: $(BUILT)
 	$(BIN)/python -m benchmarks.report
