@@ -128,6 +128,25 @@ def test_any_call(data):
 
 
 @pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("name", ["f32", "f64"])
+def test_slices_of_all_lengths(format, name):
+    rng = rng_for("lengths", format, name)
+    lengths = np.concatenate([np.arange(18), rng.integers(0, 60, 30), [0, 33, 0]])
+    shape = (len(lengths), 2100)  # rows of Y are far enough to be asked for
+    major = np.repeat(np.arange(shape[0]), lengths)
+    minor = rng.integers(0, shape[1], major.size)
+    data = random_values(rng, DTYPES[name], major.size)
+    if format == "csc":
+        A = matrix_of(format, minor, major, data, shape[::-1])
+    else:
+        A = matrix_of(format, major, minor, data, shape)
+    for width in (16, 21):
+        X = random_values(rng, DTYPES[name], (A.shape[0], width))
+        Y = random_values(rng, DTYPES[name], (A.shape[1], width))
+        check(A, X, Y, width, values="scale")
+
+
+@pytest.mark.parametrize("format", FORMATS)
 def test_threads_and_levels_give_the_same_bits(format):
     rng = rng_for("threads", format)
     core = ps._core

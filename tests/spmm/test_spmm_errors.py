@@ -197,6 +197,25 @@ def test_another_thread_rewrites_the_matrix(format):
 
 
 @pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("value", [-1, 0, 2**31 - 1])
+def test_offsets_are_checked_across_blocks(index, value):
+    n = 1030
+    A = matrix_of("csr", range(n), [0] * n, np.ones(n), (n, 1), index)
+    for at in (1, 255, 256, 257, 511, 512, 513, 1023, 1024, 1029):
+        A.indptr[at] = value
+        words = rf"indptr\[{at}\] is {value}" if value < 2 else "indptr"
+        for call in (
+            lambda: ps.spmm(A, np.ones(1)),
+            lambda: ps.spmm(A, np.ones((1, 16)), out=np.zeros((n, 16))),
+            lambda: ps.sddmm(A, np.ones((n, 4)), np.ones((1, 4))),
+        ):
+            if (at, value) != (1, 0):
+                with pytest.raises(ValueError, match=words):
+                    call()
+        A.indptr[at] = at
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_small_out_beside_many_entries(format, index):
     """It is made apart and copied, whatever its layout; a fault leaves it alone."""
