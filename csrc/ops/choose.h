@@ -13,6 +13,7 @@ ps_traits ps_traits_of(const ps_scatter_call *call);
 enum ps_way {
     PS_WAY_NONE,    /* nothing moves: the index alone is checked */
     PS_WAY_SHORT,   /* few elements: one kernel call, at most a list on the stack */
+    PS_WAY_JOINED,  /* as PRIVATE, by an index of our own, checked as it was made */
     PS_WAY_LIST,    /* one list of the whole index, complete before it is applied */
     PS_WAY_COPIED,  /* as PRIVATE, on a copy of the target, and what changed is written
                      */

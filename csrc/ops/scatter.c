@@ -21,6 +21,7 @@
 #include "ops/copied.h"
 #include "ops/direct.h"
 #include "ops/identity.h"
+#include "ops/joined.h"
 #include "ops/run.h"
 #include "ops/stage.h"
 #include "ops/strided.h"
@@ -148,6 +149,22 @@ run_short(const ps_scatter_call *call, ps_run *run)
                                                      : ps_fail(PS_INDEX_CHANGED);
 }
 
+/* By way of one index instead of a tuple of them. It is checked as it is made, and then
+ * beyond the reach of others: no pass over it finds it bad. */
+static ps_status
+run_joined(const ps_scatter_call *call, ps_run *run)
+{
+    ps_joined joined;
+    ps_scatter_call by_one = *call;
+    ps_status status = ps_join(&call->address, call->target.itemsize, run, &joined);
+    if (status.code == PS_OK) {
+        by_one.address = ps_joined_address(&call->address, &joined);
+        status = run_steps(&by_one, PS_WAY_JOINED, run);
+    }
+    ps_close_joined(&joined);
+    return status;
+}
+
 /* The way decides who checks the index (choose.h). A pass that finds a bad one
  * although all had been checked has met another thread's writing; one that is the
  * check itself says which is the first. */
@@ -178,8 +195,9 @@ ps_scatter(void *argument, ps_run *run)
     if (way == PS_WAY_PRIVATE && ps_is_extreme(call->op) && ps_meets_many(call)) {
         ps_look_for_minus(call);
     }
-    const ps_status status =
-            way == PS_WAY_COPIED ? ps_run_copied(call, run) : run_steps(call, way, run);
+    const ps_status status = way == PS_WAY_COPIED   ? ps_run_copied(call, run)
+                             : way == PS_WAY_JOINED ? run_joined(call, run)
+                                                    : run_steps(call, way, run);
     if (status.code != PS_INDEX_BAD) {
         return status;
     }

@@ -8,6 +8,7 @@
 
 #include "base/sizes.h"
 #include "ops/choose.h"
+#include "ops/joined.h"
 
 enum {
     /* Calls that move up to this stay in one piece and one list. */
@@ -17,7 +18,13 @@ enum {
     /* Bytes of a target of which a copy stays near, and entries that each of its
      * elements has to meet on the average (measured above is_copied). */
     COPIED_BYTES = 256 << 10,
-    MANY_ENTRIES = 16
+    MANY_ENTRIES = 16,
+    /* Entries of a tuple of indices up to which it becomes one, in 64 MiB; those that
+     * fit one list do not: ns a pair of int64 added to float64, by one list / joined:
+     * 300 pairs 4.5 / 5.1, 2,000 1.8 / 2.1; by several lists / joined, 5,000 2.1 / 1.9,
+     * of columns of one array 3.5 / 2.3; 1e6 into 1e6 6.5 / 4.1 and 8.8 / 3.9, their
+     * maxima 11.5 / 4.5 (Zen 3). */
+    JOINED_MOST = 16 << 20
 };
 
 /* Moves need a stage only where bytes have to change on the way to a foreign byte
@@ -132,6 +139,17 @@ is_one_list(const ps_scatter_call *call, int64_t row_count)
            call->address.n * (nbytes + 16) <= ONE_LIST_BYTES;
 }
 
+/* Does a tuple of indices become one first? */
+static bool
+is_joined(const ps_scatter_call *call)
+{
+    const int64_t n = call->address.n;
+    return n > PS_BLOCK && n <= JOINED_MOST &&
+           ps_forced_choice() == PS_ALGORITHM_automatic &&
+           (is_of_elements(call) || sets_elements(call)) &&
+           ps_can_join(&call->address, call->target.itemsize);
+}
+
 enum ps_way
 ps_choose_way(const ps_scatter_call *call, int64_t row_count)
 {
@@ -140,6 +158,9 @@ ps_choose_way(const ps_scatter_call *call, int64_t row_count)
     }
     if (call->address.n == 0 || row_count == 0 || call->target.itemsize == 0) {
         return PS_WAY_NONE;
+    }
+    if (is_joined(call)) {
+        return PS_WAY_JOINED;
     }
     if (call->target.is_private) {
         return PS_WAY_PRIVATE;
