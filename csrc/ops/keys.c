@@ -172,6 +172,7 @@ number_one(ps_keys_call *call, ps_run *run, bool wants_codes, ps_numbered *numbe
         status = number_text(&source, numbered);
     }
     ps_scratch_put(pairs, nbytes);
+    call->are_short = source.are_short;
     const int64_t bad = atomic_load(&source.bad);
     if (call->missing == PS_MISSING_RAISE && bad != INT64_MAX) {
         call->bad = bad;
@@ -197,9 +198,10 @@ join_columns(ps_run *run, const int64_t *ids, const int64_t *next, int64_t n,
 }
 
 /* The numbers of pairs; those of -1 are missing and have none. Pairs of few keys lie
- * close together, and take the table. */
+ * close together, and take the table. None are joined to the last ones: these may be
+ * short. */
 static ps_status
-number_pairs(const ps_keys_call *call, ps_run *run, int64_t *pair,
+number_pairs(ps_keys_call *call, ps_run *run, int64_t *pair, bool are_last,
              ps_numbered *numbered)
 {
     const int64_t stride = sizeof(int64_t);
@@ -216,8 +218,11 @@ number_pairs(const ps_keys_call *call, ps_run *run, int64_t *pair,
     own.column = &column;
     own.mask = NULL;
     own.missing = PS_MISSING_DROP;
+    own.may_be_short = call->may_be_short && are_last;
     open_source(&source, &own, run);
-    return ps_number_column(&source, numbered);
+    const ps_status status = ps_number_column(&source, numbered);
+    call->are_short = source.are_short;
+    return status;
 }
 
 /* Columns that have been joined: ids are numbers below n_codes. */
@@ -254,7 +259,8 @@ add_column(joining *work, int k, ps_numbered *numbered)
                         stays ? ids : work->next));
     if (!stays) {
         ps_free_numbered(numbered);
-        PS_TRY(number_pairs(work->call, work->run, work->next, numbered));
+        PS_TRY(number_pairs(work->call, work->run, work->next, k + 1 == own.n_columns,
+                            numbered));
         codes = ps_max(numbered->n, 1);
     }
     work->n_codes = codes;

@@ -29,8 +29,9 @@ typedef struct {
 } ps_key_column;
 
 /* n entries, of which each has a key in every column. Those where mask [n], or NULL, is
- * 0 take no part. ids [n] receives their numbers; results that the call owns until it
- * is closed: the first entry of each number. */
+ * 0 take no part. ids [n] receives their numbers, as int32 in the front half of its
+ * memory where that may be and is less to write; results that the call owns until it is
+ * closed: the first entry of each number. */
 typedef struct {
     const ps_key_column *column;
     int n_columns;
@@ -41,6 +42,8 @@ typedef struct {
     enum ps_key_way way;
     int parts; /* 0: as many as pay */
     int64_t *ids;
+    bool may_be_short; /* ids may be int32; and */
+    bool are_short;    /* they are */
     int64_t n_keys;
     bool is_wide; /* first holds int64, not int32 */
     void *first;  /* [n_keys] */
@@ -97,6 +100,7 @@ typedef struct {
     bool wants_codes; /* numbers may be distances of words that lie close together */
     bool is_wide;
     int64_t *ids;
+    bool are_short; /* the way that has been taken writes them as int32 */
     _Atomic int64_t bad;
     _Atomic bool is_hostile;
 } ps_key_source;

@@ -23,6 +23,7 @@ enum {
     PART = 1 << 16,
     /* Entries that are looked at for their range. */
     LOOKS = 256,
+    TOGETHER = 16,
     /* And for how often they repeat, one in SPACING: 40 ns each, beside 20 to 100 ns
      * for each entry when there are many keys. */
     SAMPLE = 4096,
@@ -39,8 +40,9 @@ enum {
 
 /* ---- ranges ---- */
 
-/* Low and high of some words, evenly spread: a sequence that repeats after as many
- * entries is seen through all the same, since nothing depends on the guess but time. */
+/* Low and high of some words, evenly spread, two lines at a time: a sequence that
+ * repeats after as many entries is seen through all the same, since nothing depends on
+ * the guess but time. */
 static void
 look_at_some(ps_key_numbering *work, ps_key_room *room)
 {
@@ -48,8 +50,9 @@ look_at_some(ps_key_numbering *work, ps_key_room *room)
     work->low = UINT64_MAX;
     work->high = 0;
     for (int64_t i = 0; i < n && step > 1; i += step) {
-        ps_key_words(work->source, i, 1, room->buffer, room->word);
-        ps_kernels()->keys->range(room->word, 1, &work->low, &work->high);
+        const int64_t some = ps_min(ps_min(TOGETHER, step), n - i);
+        ps_key_words(work->source, i, some, room->buffer, room->word);
+        ps_kernels()->keys->range(room->word, some, &work->low, &work->high);
     }
 }
 
@@ -98,6 +101,8 @@ look_at_range(ps_key_numbering *work, bool may_guess, ps_key_room *room)
         return PS_SUCCESS;
     }
     const uint64_t low = work->low, high = work->high;
+    work->seen_low = low;
+    work->seen_high = high;
     guess_range(work);
     if (may_guess && !is_few && work->high - work->low <= widest &&
         (call->sorts || work->source->wants_codes)) {
@@ -108,6 +113,8 @@ look_at_range(ps_key_numbering *work, bool may_guess, ps_key_room *room)
     work->low = low;
     work->high = high;
     PS_TRY(look_at_all(work, widest, room));
+    work->seen_low = work->low;
+    work->seen_high = work->high;
     if (work->high - work->low <= widest) {
         work->way = PS_KEY_WAY_near;
     }

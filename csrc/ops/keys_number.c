@@ -313,12 +313,24 @@ number_by_appearance(ps_key_source *source, ps_numbered *numbered)
 
 /* ---- the column ---- */
 
+/* Does the way write ids as int32? A distance has to fit. Codes are joined to others as
+ * they are. */
+static bool
+are_short(const ps_key_numbering *work)
+{
+    const ps_key_source *const source = work->source;
+    return source->call->may_be_short && source->call->sorts && !source->wants_codes &&
+           !source->is_wide && work->way == PS_KEY_WAY_near &&
+           work->high - work->low < INT32_MAX;
+}
+
 /* Each way starts from nothing: ids of one that was given up are written over. Hostile
  * keys go from hash to hash, and to sorting in the end. */
 static ps_status
 number_by(ps_key_numbering *work, ps_numbered *numbered)
 {
     ps_key_source *const source = work->source;
+    source->are_short = are_short(work);
     if (work->way != PS_KEY_WAY_sort) {
         PS_TRY(number_by_table(work, numbered));
         if (atomic_load(&work->is_wrong)) {

@@ -129,7 +129,7 @@ ps_keep_keys(ps_key_source *source, int64_t first, int64_t n, uint64_t *word,
             stays = false;
         }
         if (!stays) {
-            source->ids[entry] = -1;
+            ps_put(!source->are_short, source->ids, entry, -1);
             continue;
         }
         at[kept] = entry;

@@ -21,8 +21,9 @@ typedef struct {
     ps_run *run; /* first, for ps_run_chunks */
     ps_key_source *source;
     enum ps_key_way way;
-    uint64_t low, high; /* of all words, where they are near */
-    bool is_guess;      /* or so it seems: words may lie beyond; then */
+    uint64_t low, high;           /* of all words, where they are near */
+    uint64_t seen_low, seen_high; /* of those that have been looked at */
+    bool is_guess;                /* or so it seems: words may lie beyond; then */
     _Atomic bool is_wrong;
     int64_t parts;
     int64_t seems;     /* as many keys there seem to be, or 0 */

@@ -210,10 +210,29 @@ room_for_ids(PyArrayObject *like, bool is_hidden)
                                                         PyArray_DIMS(like), NPY_INTP);
 }
 
+/* The front half of their memory as int32, in their place. */
+static int
+shorten_ids(PyObject **ids)
+{
+    PyArrayObject *const array = (PyArrayObject *)*ids;
+    PyObject *const half = PyArray_SimpleNewFromData(
+            PyArray_NDIM(array), PyArray_DIMS(array), NPY_INT32, PyArray_DATA(array));
+    if (half == NULL) {
+        return -1;
+    }
+    const int status = PyArray_SetBaseObject((PyArrayObject *)half, *ids);
+    *ids = half;
+    return status;
+}
+
 int
 ps_factorize(ps_state *state, ps_key_columns *keys, ps_key_options *options,
              const char *mask, PyObject *out[4])
 {
+    enum {
+        /* Fewer lie in the near caches, and a view of them takes 0.1 us. */
+        SHORT_FROM = 4096
+    };
     PyArrayObject *const like = keys->key[0];
     const npy_intp n = PyArray_SIZE(like);
     memset(out, 0, 4 * sizeof(out[0]));
@@ -230,11 +249,16 @@ ps_factorize(ps_state *state, ps_key_columns *keys, ps_key_options *options,
                          .missing = options->missing,
                          .way = (enum ps_key_way)state->keys_way,
                          .parts = state->keys_parts,
-                         .ids = PyArray_DATA(ids)};
+                         .ids = PyArray_DATA(ids),
+                         .may_be_short = options->hides_ids &&
+                                         (n >= SHORT_FROM || state->keys_way != 0)};
     const ps_status status = ps_run_op(state, ps_number_keys, &call,
                                        n > INT64_MAX / 16 ? INT64_MAX : 16 * n);
     int result = ps_raise(state, status, "keys");
     options->has_dropped = call.drops;
+    if (result == 0 && call.are_short) {
+        result = shorten_ids(&out[0]);
+    }
     if (result == 0) {
         result = deliver(state, keys, options, &call, out);
     }

@@ -121,6 +121,9 @@ def test_another_thread_rewrites_the_keys(dtype):
             ids, uniques = ps.factorize(keys, sort=turn % 2 == 0)
             _core.force_keys(*before)
             assert ids.min() >= 0 and ids.max() < len(uniques)
+            if dtype == "i8":
+                uniques, counts = ps.group_reduce(None, keys, op="count")
+                assert counts.sum() == n and len(counts) == len(uniques)
     finally:
         stop.set()
         thread.join()
