@@ -233,6 +233,13 @@ reduce_by_all(PyObject *module, PyObject **slot, PyObject *ops)
                 ps_find_reduction(work->reduce.state, PyTuple_GET_ITEM(ops, made));
         status = ps_take_segment_options(work);
     }
+    for (Py_ssize_t i = 1; i < n && status == 0; i++) {
+        all[i].reduce.before = &all[i - 1].reduce;
+    }
+    for (Py_ssize_t i = n - 1; i > 0 && status == 0; i--) {
+        all[i - 1].reduce.is_followed =
+                all[i].reduce.is_followed || ps_adds_values(all[i].reduce.reduction);
+    }
     for (Py_ssize_t i = 0; i < n && status == 0; i++) {
         status = run(&all[i]);
     }

@@ -4,6 +4,9 @@
  * entries are chosen element by element. By runs it is the segment op. Counts are folds
  * of ones, or of a mask; whether a segment is empty is asked of them alone. One pass
  * over the sums makes means, fills what is empty and casts (outcome.c).
+ *
+ * Several ops on the same entries are a call for each, which takes counts, and sums as
+ * the fold leaves them, from one before it: they would come out the same.
  */
 #include "python/reduce.h"
 
@@ -41,6 +44,7 @@ ps_close_reduce(ps_reduce *work)
     Py_XDECREF(work->mask);
     Py_XDECREF(work->named);
     Py_XDECREF(work->weights);
+    Py_XDECREF(work->plain);
     Py_XDECREF(work->sums);
     Py_XDECREF(work->counts);
     Py_XDECREF(work->weight_sums);
@@ -215,6 +219,62 @@ sum_weights(ps_reduce *work)
     return status;
 }
 
+/* ---- what a call before has found ---- */
+
+/* Counts that only the pass over the sums has read: those that are a result themselves
+ * belong to whoever has it, and empty segments may be filled there. */
+static bool
+take_counts(ps_reduce *work)
+{
+    const ps_reduce *before = work->before;
+    const bool is_result = work->reduction->of == PS_FOLD_ONES;
+    while (before != NULL &&
+           (before->counts == NULL || before->reduction->of == PS_FOLD_ONES)) {
+        before = before->before;
+    }
+    if (is_result || before == NULL || before->is_fine != work->is_fine) {
+        return false;
+    }
+    work->counts = (PyArrayObject *)Py_NewRef((PyObject *)before->counts);
+    return true;
+}
+
+bool
+ps_adds_values(const ps_reduction *reduction)
+{
+    return reduction->of == PS_FOLD_VALUES && reduction->fold == PS_add;
+}
+
+/* Sums of the same values in the same type. */
+static bool
+take_sums(ps_reduce *work)
+{
+    ps_reduce *before = work->before;
+    while (before != NULL && before->plain == NULL) {
+        before = before->before;
+    }
+    if (before == NULL || !ps_adds_values(work->reduction) || work->starts ||
+        before->is_fine != work->is_fine || before->compensated != work->compensated ||
+        before->are_weighed != work->are_weighed ||
+        !PyArray_EquivTypes(PyArray_DESCR(before->plain), work->types.sum)) {
+        return false;
+    }
+    work->sums = before->plain;
+    before->plain = NULL;
+    return true;
+}
+
+/* A copy for the next call: sums are divided where they are. */
+static int
+keep_sums(ps_reduce *work)
+{
+    if (work->is_followed && ps_adds_values(work->reduction) && !work->starts) {
+        work->plain = ps_copy_of(work->sums, NPY_CORDER);
+        return work->plain != NULL ? 0 : -1;
+    }
+    return 0;
+}
+
 /* ---- the call ---- */
 
 static int
@@ -326,7 +386,8 @@ fold_all(ps_reduce *work)
         default:
             break;
     }
-    if ((of != PS_FOLD_PLACES || work->starts) && fold_values(work) < 0) {
+    const bool folds = of != PS_FOLD_PLACES || work->starts;
+    if (folds && ((!take_sums(work) && fold_values(work) < 0) || keep_sums(work) < 0)) {
         return -1;
     }
     if ((work->wants_places || of == PS_FOLD_PLACES) && find_places(work) < 0) {
@@ -356,7 +417,8 @@ ps_run_reduce(ps_reduce *work)
     const bool counts = counts_only || (row->divides && !(weighs && is_plain)) ||
                         work->fills || work->returns_counts || was_masked;
     if ((work->ids == NULL && open_runs(work) < 0) || fold_all(work) < 0 ||
-        (counts && count_entries(work) < 0) || (weighs && sum_weights(work) < 0)) {
+        (counts && !take_counts(work) && count_entries(work) < 0) ||
+        (weighs && sum_weights(work) < 0)) {
         return -1;
     }
     if (counts_only) {

@@ -5,8 +5,11 @@
 #include "python/reductions.h"
 #include "python/runs.h"
 
-typedef struct {
+typedef struct ps_reduce {
     ps_state *state;
+    struct ps_reduce *before; /* a call for another op on the same, or NULL */
+    bool is_followed;         /* there is one for an op that adds, too; for it */
+    PyArrayObject *plain;     /* owned: the sums as the fold has left them, or NULL */
     const ps_reduction *reduction;
     enum ps_mode mode;
     bool compensated, returns_counts, skips_missing, wants_places;
@@ -37,6 +40,9 @@ typedef struct {
 
 /* A call with nothing in it. */
 void ps_begin_reduce(ps_reduce *work, ps_state *state);
+
+/* Does it begin with the sums of the values? */
+bool ps_adds_values(const ps_reduction *reduction);
 
 /* Results in `sums`, counts where they are asked for or needed. 0 or -1. */
 int ps_run_reduce(ps_reduce *work);
