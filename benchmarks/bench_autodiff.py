@@ -58,13 +58,17 @@ def added(put, where, g, *axis, n=5, **options):
     return put(new, where, g, *axis, op="add", out=new, **options)
 
 
-# The ops that are not linear, as the kernel calls them.
-MEETINGS = {"first": 1, "mean": 2, "mul": 3, "max": 4}
+NOT_LINEAR = "first", "mean", "mul", "max"
 
 
-def pulled(out, how, old):
+def pulled(out, op, old):
     """The kernel that takes back what is not linear."""
-    return ps._core.pull_back(how, old, IDS, V, out, G5)
+    return ps._core.pull_back(op, old, IDS, V, out, G5, "even")
+
+
+def softmax_back(y):
+    """The transpose of softmax at its result."""
+    return y * (G10 - ps.gather(ps.segment_sum(G10 * y, IDS, 5), IDS))
 
 
 def chosen(x, y):
@@ -105,10 +109,10 @@ def tiny():
         *("scatter", (A, IDS, V), {"op": "add"}, G5),
         lambda: (ps.scatter(A, IDS, V, op="add"), ps.gather(G5, IDS)),
     )
-    for op, how in MEETINGS.items():
+    for op in NOT_LINEAR:
         yield Tiny(
             *("scatter", (A, IDS, V), {"op": op}, G5),
-            lambda op=op, how=how: pulled(ps.scatter(A, IDS, V, op=op), how, A),
+            lambda op=op: pulled(ps.scatter(A, IDS, V, op=op), op, A),
         )
     yield Tiny(
         *("scatter_at", (A, IDS, V), {"op": "add"}, G5),
@@ -130,12 +134,10 @@ def tiny_segments():
         *("segment_sum", (V, IDS, 5), {}, G5),
         lambda: (ps.segment_sum(V, IDS, 5), ps.gather(G5, IDS)),
     )
-    for op, how in MEETINGS.items():
+    for op in NOT_LINEAR:
         yield Tiny(
             *("segment_reduce", (V, IDS, 5), {"op": op}, G5),
-            lambda op=op, how=how: pulled(
-                ps.segment_reduce(V, IDS, 5, op=op), how, None
-            ),
+            lambda op=op: pulled(ps.segment_reduce(V, IDS, 5, op=op), op, None),
         )
     yield Tiny(
         *("segment_sum", (V,), {"offsets": OFFSETS}, G5),
@@ -146,7 +148,7 @@ def tiny_segments():
     )
     yield Tiny(
         *("segment_softmax", (V, IDS, 5), {}, G10),
-        lambda: (ps.segment_softmax(V, IDS, 5), ps.segment_sum(V, IDS, 5)),
+        lambda: softmax_back(ps.segment_softmax(V, IDS, 5)),
     )
     yield Tiny(
         *("segment_cumsum", (V, IDS), {}, G10),

@@ -540,6 +540,7 @@ class Container:
     def nnz(self) -> int: ...
     @property
     def dtype(self) -> np.dtype[Any]: ...
+    def _with_data(self, data: np.ndarray | None, /) -> Any: ...
 
 class HistogramRecord:
     def __init__(self, *fields: Any) -> None: ...
@@ -687,14 +688,56 @@ def accumulate(
     acc: np.ndarray, g: np.ndarray, weight: float, how: Literal[0, 1, 2], /
 ) -> int: ...
 def pull_back(
-    how: int,
+    op: str,
     old: np.ndarray | None,
     index: np.ndarray,
     values: np.ndarray,
     out: np.ndarray,
     g: np.ndarray,
+    ties: str,
     /,
 ) -> tuple[np.ndarray | None, np.ndarray] | None: ...
+def begin(
+    cls: type[Call],
+    rule: Any,
+    recipes: dict[str | None, tuple[Any, ...]],
+    called: Callable[..., Any],
+    primals: tuple[Any, ...],
+    options: dict[str, Any],
+    ties: str,
+    wanted: tuple[int, ...],
+    /,
+) -> tuple[np.ndarray, Call] | None: ...
+
+class Call:
+    rule: Any
+    primals: tuple[Any, ...]
+    options: dict[str, Any]
+    out: Any
+    ties: str
+    store: dict[Any, Any]
+    bound: dict[str, Any] | None
+    wanted: tuple[int, ...]
+    recipe: tuple[Any, ...] | None
+    option: Any
+    def __new__(
+        cls,
+        rule: Any,
+        primals: tuple[Any, ...],
+        options: dict[str, Any],
+        out: Any,
+        ties: str,
+        wanted: tuple[int, ...] = (),
+        /,
+    ) -> Call: ...
+    def __call__(self, g: Any, /, **options: Any) -> tuple[Any, ...]: ...
+
+pull_operands: tuple[int, int, int, int, int]
+
+def covers(mask: Any, g: Any, /) -> bool: ...
+def are_factors(A: Any, /, *dense: Any) -> bool: ...
+def total_chosen(g: Any, mask: Any, chosen: bool, /) -> np.ndarray | None: ...
+def op_spellings() -> dict[str, str]: ...
 def sum_chosen(g: np.ndarray, mask: np.ndarray, chosen: bool, /) -> np.ndarray: ...
 def color_columns(
     row_edge: np.ndarray,

@@ -126,9 +126,6 @@ class Compressed(Sparse):
     indices = Container.entries
     indptr = Container.pointers
 
-    def _with_data(self, data):
-        return type(self)((data, self.indices, self.indptr), self.shape)
-
     def to_scipy(self):
         """Return a SciPy array of copies, which SciPy may change."""
         import scipy.sparse
@@ -225,9 +222,6 @@ class COO(Sparse):
         data = np.ones(self.nnz, np.bool_) if self.data is None else self.data.copy()
         where = self.row.copy(), self.col.copy()
         return scipy.sparse.coo_array((data, where), shape=self.shape)
-
-    def _with_data(self, data):
-        return COO((data, (self.row, self.col)), self.shape)
 
     def __reduce__(self):
         """Return what a copy or a pickle is made from; it is checked again."""

@@ -94,6 +94,35 @@ enum {
     N_OP_ROWS = sizeof(op_rows) / sizeof(op_rows[0])
 };
 
+int
+ps_op_spelled(PyObject *name)
+{
+    for (int i = 0; i < N_OP_ROWS; i++) {
+        if (PyUnicode_CompareWithASCIIString(name, op_rows[i].spelling) == 0) {
+            return op_rows[i].op;
+        }
+    }
+    return -1;
+}
+
+PyObject *
+ps_op_spellings(void)
+{
+    PyObject *const names = PyDict_New();
+    for (int i = 0; i < N_OP_ROWS && names != NULL; i++) {
+        PyObject *const name = PyUnicode_FromString(ps_op_name(op_rows[i].op));
+        const int status =
+                name != NULL ? PyDict_SetItemString(names, op_rows[i].spelling, name)
+                             : -1;
+        Py_XDECREF(name);
+        if (status < 0) {
+            Py_DECREF(names);
+            return NULL;
+        }
+    }
+    return names;
+}
+
 const char *
 ps_op_name(enum ps_op op)
 {
@@ -133,11 +162,10 @@ ps_to_op(const ps_state *state, PyObject *object, enum ps_op *result)
     if (!PyUnicode_Check(object)) {
         return op_of_ufunc(state, object, result);
     }
-    for (int i = 0; i < N_OP_ROWS; i++) {
-        if (PyUnicode_CompareWithASCIIString(object, op_rows[i].spelling) == 0) {
-            *result = op_rows[i].op;
-            return 0;
-        }
+    const int op = ps_op_spelled(object);
+    if (op >= 0) {
+        *result = (enum ps_op)op;
+        return 0;
     }
     PyErr_Format(
             PyExc_ValueError,

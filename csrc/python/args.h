@@ -36,6 +36,12 @@ const char *ps_mode_name(enum ps_mode mode);
 /* The name of an op as users write it. */
 const char *ps_op_name(enum ps_op op);
 
+/* The op of a name or an alias, a Python string; -1: there is none. */
+int ps_op_spelled(PyObject *name);
+
+/* The names of ops by their spellings, a new dict; NULL with an exception. */
+PyObject *ps_op_spellings(void);
+
 /* axis in [0, ndim) from a number that may be negative; -1 with AxisError. */
 int ps_check_axis(const ps_state *state, int axis, int ndim);
 

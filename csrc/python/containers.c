@@ -250,23 +250,13 @@ object_of(PyTypeObject *type, const ps_container *made)
     return (PyObject *)self;
 }
 
-/* The state of the module that has made the base of a type. */
-static ps_state *
-state_of(PyTypeObject *type)
-{
-    while (((PyHeapTypeObject *)type)->ht_module == NULL) {
-        type = type->tp_base;
-    }
-    return PyType_GetModuleState(type);
-}
-
 /* It is filled beside any object, since hooks of arguments run meanwhile and the
  * collector's list would show them a half-made one. */
 static PyObject *
 new_container(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     static const char *const names[] = {"arrays", "shape", NULL};
-    ps_state *const state = state_of(type);
+    ps_state *const state = ps_state_of(type);
     PyObject *parts, *shape, *part[3];
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO", (char **)names, &parts,
                                      &shape)) {
@@ -351,6 +341,32 @@ make_container(PyObject *module, PyObject *args)
     return made;
 }
 
+/* container._with_data(data): a container of the same class and structure, the arrays
+ * of which are shared and have been checked: no pass over them. */
+static PyObject *
+with_data(PyObject *object, PyObject *argument)
+{
+    const ps_container *const self = (ps_container *)object;
+    PyObject *const data = take_data(ps_state_of(Py_TYPE(object)), argument);
+    if (data == NULL) {
+        return NULL;
+    }
+    const npy_intp nnz = PyArray_SIZE((PyArrayObject *)self->entries);
+    if (data != Py_None && PyArray_DIM((PyArrayObject *)data, 0) != nnz) {
+        PyErr_Format(
+                PyExc_ValueError, "'data' has %zd elements, but there are %zd entries",
+                (Py_ssize_t)PyArray_DIM((PyArrayObject *)data, 0), (Py_ssize_t)nnz);
+        Py_DECREF(data);
+        return NULL;
+    }
+    const ps_container made = {.format = self->format,
+                               .shape = {self->shape[0], self->shape[1]},
+                               .data = data,
+                               .entries = Py_NewRef(self->entries),
+                               .pointers = Py_NewRef(self->pointers)};
+    return object_of(Py_TYPE(object), &made);
+}
+
 /* kept_bytes(container): what products of it keep, for tests. */
 static PyObject *
 kept_bytes(PyObject *module, PyObject *object)
@@ -408,6 +424,9 @@ static PyMemberDef members[] = {
      READONLY, NULL},
     {NULL, 0, 0, 0, NULL}};
 
+static PyMethodDef methods[] = {{"_with_data", with_data, METH_O, NULL},
+                                {NULL, NULL, 0, NULL}};
+
 static PyMethodDef functions[] = {
     {"make_container", make_container, METH_VARARGS, NULL},
     {"kept_bytes", kept_bytes, METH_O, NULL},
@@ -446,13 +465,11 @@ int
 ps_add_containers(PyObject *module)
 {
     static const char signature[] = "Container(arrays, shape)\n--\n\n";
-    PyType_Slot slots[] = {{Py_tp_doc, (void *)signature},
-                           {Py_tp_new, new_container},
-                           {Py_tp_dealloc, end},
-                           {Py_tp_traverse, visit_parts},
-                           {Py_tp_getset, attributes},
-                           {Py_tp_members, members},
-                           {0, NULL}};
+    PyType_Slot slots[] = {
+            {Py_tp_doc, (void *)signature}, {Py_tp_new, new_container},
+            {Py_tp_dealloc, end},           {Py_tp_traverse, visit_parts},
+            {Py_tp_getset, attributes},     {Py_tp_members, members},
+            {Py_tp_methods, methods},       {0, NULL}};
     PyType_Spec spec = {.name = "pyscatter._core.Container",
                         .basicsize = sizeof(ps_container),
                         .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |

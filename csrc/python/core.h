@@ -154,4 +154,14 @@ ps_end_object(PyObject *object, inquiry clear)
     Py_DECREF(type);
 }
 
+/* The state of the module that has made a type, or the base of a Python class. */
+static inline ps_state *
+ps_state_of(PyTypeObject *type)
+{
+    while (((PyHeapTypeObject *)type)->ht_module == NULL) {
+        type = type->tp_base;
+    }
+    return PyType_GetModuleState(type);
+}
+
 #endif

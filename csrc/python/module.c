@@ -203,6 +203,13 @@ available_level_name(int level)
 }
 
 static PyObject *
+op_spellings(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return ps_op_spellings();
+}
+
+static PyObject *
 list_levels(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
@@ -365,6 +372,13 @@ static PyMethodDef methods[] = {
         {"accumulate", ps_py_accumulate, METH_VARARGS, NULL},
         {"pull_back", (PyCFunction)(void (*)(void))ps_py_pull_back, METH_FASTCALL,
          NULL},
+        {"begin", (PyCFunction)(void (*)(void))ps_py_begin, METH_FASTCALL, NULL},
+        {"covers", (PyCFunction)(void (*)(void))ps_py_covers, METH_FASTCALL, NULL},
+        {"are_factors", (PyCFunction)(void (*)(void))ps_py_are_factors, METH_FASTCALL,
+         NULL},
+        {"total_chosen", (PyCFunction)(void (*)(void))ps_py_total_chosen, METH_FASTCALL,
+         NULL},
+        {"op_spellings", op_spellings, METH_NOARGS, NULL},
         {"sum_chosen", ps_py_sum_chosen, METH_VARARGS, NULL},
         {"color_columns", ps_py_color_columns, METH_VARARGS, NULL},
         {"explain", ps_py_explain, METH_VARARGS, NULL},
@@ -461,7 +475,8 @@ start(PyObject *module)
     }
     if (ps_add_plan(module) < 0 || ps_add_containers(module) < 0 ||
         ps_add_histogram_record(module) < 0 || ps_add_change_record(module) < 0 ||
-        ps_add_tracker(module) < 0) {
+        ps_add_tracker(module) < 0 || ps_add_pull_operands(module) < 0 ||
+        ps_add_calls(module) < 0) {
         return -1;
     }
     if (ps_add_delta(module) < 0) {

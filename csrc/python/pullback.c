@@ -8,19 +8,46 @@
 #include "python/pullback.h"
 
 #include "ops/pullback.h"
+#include "python/args.h"
 #include "python/arrays.h"
 
 enum {
-    HOW,
+    OP,
     OLD,
     INDEX,
     VALUES,
     OUT,
     G,
+    TIES,
     N_ARGS
 };
 /* Entries are counted in 32 bits. */
 #define MOST_ENTRIES UINT32_MAX
+
+/* How values meet under an op, or -1: its pullback is no such thing. */
+static int
+meeting_of(PyObject *op, PyObject *ties)
+{
+    switch (PyUnicode_Check(op) ? ps_op_spelled(op) : -1) {
+        case PS_set:
+            return PS_MEET_LAST;
+        case PS_first:
+            return PS_MEET_FIRST;
+        case PS_mean:
+            return PS_MEET_MEAN;
+        case PS_mul:
+            return PS_MEET_PRODUCT;
+        case PS_min:
+        case PS_max:
+        case PS_fmin:
+        case PS_fmax:
+            return PyUnicode_CompareWithASCIIString(ties, "first") == 0
+                           ? PS_MEET_ONE
+                           : PS_MEET_EXTREME;
+        default:
+            return -1;
+    }
+}
 
 /* An array without a class of its own, one element after the other, aligned, native and
  * there. */
@@ -87,7 +114,7 @@ data_of(PyObject *object)
 }
 
 static ps_status
-pull(ps_state *state, PyObject *const *args, long how, PyObject *of_old,
+pull(ps_state *state, PyObject *const *args, int how, PyObject *of_old,
      PyArrayObject *of_values)
 {
     PyArrayObject *const out = (PyArrayObject *)args[OUT];
@@ -116,7 +143,7 @@ pull(ps_state *state, PyObject *const *args, long how, PyObject *of_old,
  * arrays themselves by references of this call: others may let go of them while it
  * runs. */
 static PyObject *
-pulled(ps_state *state, PyObject *const *args, long how)
+pulled(ps_state *state, PyObject *const *args, int how)
 {
     PyArrayObject *const of_values = empty_like((PyArrayObject *)args[VALUES]);
     PyObject *const of_old =
@@ -137,24 +164,18 @@ pulled(ps_state *state, PyObject *const *args, long how)
     return result;
 }
 
-/* pull_back(how, old, index, values, out, g): the gradients of what a scatter or a
+/* pull_back(op, old, index, values, out, g, ties): the gradients of what a scatter or a
  * segment reduction combined to `out`, old being None where there were no old values;
- * how: a number of enum ps_meeting. */
+ * ties: "even", or "first". */
 PyObject *
 ps_py_pull_back(PyObject *module, PyObject *const *args, Py_ssize_t n_args)
 {
-    if (n_args != N_ARGS) {
-        PyErr_SetString(PyExc_TypeError, "pull_back() takes 6 arguments");
+    if (n_args != N_ARGS || !PyUnicode_Check(args[TIES])) {
+        PyErr_SetString(PyExc_TypeError, "pull_back() takes 7 arguments");
         return NULL;
     }
-    const long how = PyLong_AsLong(args[HOW]);
-    if (how < 0 || how > PS_MEET_ONE) {
-        if (!PyErr_Occurred()) {
-            PyErr_SetString(PyExc_ValueError, "pull_back(): no such way to meet");
-        }
-        return NULL;
-    }
-    if (!is_plain_call(args)) {
+    const int how = meeting_of(args[OP], args[TIES]);
+    if (how < 0 || !is_plain_call(args)) {
         Py_RETURN_NONE;
     }
     PyObject *held[N_ARGS];

@@ -93,30 +93,29 @@ check_chosen(PyArrayObject *g, PyArrayObject *mask)
     return 0;
 }
 
+/* `call` says how g is read; sums in new zeros of `shape`. */
 static PyObject *
-sum_chosen(ps_state *state, PyArrayObject *g, PyArrayObject *mask, int chosen)
+sum_chosen(ps_state *state, PyArrayObject *g, PyArrayObject *mask, ps_chosen_call *call,
+           int n_axes, const npy_intp *shape)
 {
-    const npy_intp *const dim = PyArray_DIMS(g);
-    const npy_intp shape[2] = {dim[0], dim[2]};
     PyArray_Descr *const descr = PyArray_DESCR(g);
     Py_INCREF(descr);
-    PyArrayObject *const out = (PyArrayObject *)PyArray_Zeros(2, shape, descr, 0);
-    if (out == NULL || PyArray_SIZE(out) == 0) {
+    PyArrayObject *const out = (PyArrayObject *)PyArray_Zeros(n_axes, shape, descr, 0);
+    if (out == NULL || PyArray_SIZE(g) == 0) {
         return (PyObject *)out;
     }
-    ps_chosen_call call = {.type = ps_dtype_of(state, descr),
-                           .outer = dim[0],
-                           .rows = dim[1],
-                           .inner = dim[2],
-                           .g = PyArray_BYTES(g),
-                           .mask = PyArray_BYTES(mask),
-                           .mask_outer = PyArray_STRIDE(mask, 0),
-                           .mask_row = PyArray_STRIDE(mask, 1),
-                           .mask_inner = PyArray_STRIDE(mask, 2),
-                           .chosen = chosen != 0,
-                           .out = PyArray_BYTES(out)};
+    Py_INCREF(g);
+    Py_INCREF(mask);
+    call->type = ps_dtype_of(state, descr);
+    call->g = PyArray_BYTES(g);
+    call->mask = PyArray_BYTES(mask);
+    call->out = PyArray_BYTES(out);
     const int64_t nbytes = PyArray_NBYTES(g) + PyArray_SIZE(mask);
-    if (ps_raise(state, ps_run_op(state, ps_sum_chosen, &call, nbytes), "g") < 0) {
+    const int status =
+            ps_raise(state, ps_run_op(state, ps_sum_chosen, call, nbytes), "g");
+    Py_DECREF(g);
+    Py_DECREF(mask);
+    if (status < 0) {
         Py_DECREF(out);
         return NULL;
     }
@@ -141,10 +140,37 @@ ps_py_sum_chosen(PyObject *module, PyObject *args)
         PyErr_Format(PyExc_TypeError, "cannot sum %S", PyArray_DESCR(g));
         return NULL;
     }
-    Py_INCREF(g);
-    Py_INCREF(mask);
-    PyObject *const out = sum_chosen(state, g, mask, chosen);
-    Py_DECREF(g);
-    Py_DECREF(mask);
-    return out;
+    ps_chosen_call call = {.outer = PyArray_DIM(g, 0),
+                           .rows = PyArray_DIM(g, 1),
+                           .inner = PyArray_DIM(g, 2),
+                           .mask_outer = PyArray_STRIDE(mask, 0),
+                           .mask_row = PyArray_STRIDE(mask, 1),
+                           .mask_inner = PyArray_STRIDE(mask, 2),
+                           .chosen = chosen != 0};
+    const npy_intp shape[2] = {PyArray_DIM(g, 0), PyArray_DIM(g, 2)};
+    return sum_chosen(state, g, mask, &call, 2, shape);
+}
+
+/* total_chosen(g, mask, chosen): the sum of g where a mask of its shape is `chosen`, an
+ * array of no axes; None where they are not contiguous float32 or float64 and bools. */
+PyObject *
+ps_py_total_chosen(PyObject *module, PyObject *const *args, Py_ssize_t n_args)
+{
+    if (n_args != 3 || !PyArray_CheckExact(args[0]) || !PyArray_CheckExact(args[1])) {
+        Py_RETURN_NONE;
+    }
+    PyArrayObject *const g = (PyArrayObject *)args[0];
+    PyArrayObject *const mask = (PyArrayObject *)args[1];
+    const int type = PyArray_TYPE(g);
+    if ((type != NPY_FLOAT32 && type != NPY_FLOAT64) || !lies_plain(g) ||
+        PyArray_TYPE(mask) != NPY_BOOL || !lies_plain(mask) ||
+        !PyArray_SAMESHAPE(g, mask)) {
+        Py_RETURN_NONE;
+    }
+    ps_chosen_call call = {.outer = 1,
+                           .rows = PyArray_SIZE(g),
+                           .inner = 1,
+                           .mask_row = 1,
+                           .chosen = args[2] == Py_True};
+    return sum_chosen(ps_get_state(module), g, mask, &call, 0, NULL);
 }

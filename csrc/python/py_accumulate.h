@@ -6,5 +6,7 @@
 
 PyObject *ps_py_accumulate(PyObject *module, PyObject *args);
 PyObject *ps_py_sum_chosen(PyObject *module, PyObject *args);
+PyObject *ps_py_total_chosen(PyObject *module, PyObject *const *args,
+                             Py_ssize_t n_args);
 
 #endif

@@ -4,6 +4,7 @@ import operator
 
 import numpy as np
 
+from pyscatter._core import begin
 from pyscatter.autodiff.buffers import (
     add_all,
     dtype_of,
@@ -15,9 +16,6 @@ from pyscatter.autodiff.buffers import (
 from pyscatter.autodiff.parts import Call
 from pyscatter.autodiff.rules import NONE, RULES
 from pyscatter.sparse import Sparse
-
-# The dtypes that nearly all calls have are compared by identity: no look-up of a name.
-FLOAT64, FLOAT32 = np.dtype(np.float64), np.dtype(np.float32)
 
 
 def rule_of(op):
@@ -39,6 +37,8 @@ def chosen(rule, count, wrt):
     """Return the positions of a call that gradients are wanted of."""
     if wrt is None and count > rule.starred[-1]:
         return rule.starred
+    if type(wrt) is int and wrt < count and wrt in rule.starred:
+        return (wrt,)
     given = tuple(i for i in rule.starred if i < count)
     if wrt is None:
         return given
@@ -80,26 +80,25 @@ def refuse_options(rule, options):
         raise TypeError("several ops in one call have no derivative: use one at a time")
 
 
-def result_of(rule, primals, options, ties):
+def result_of(rule, primals, options):
     """Make the call itself; return its result."""
+    if options:
+        refuse_options(rule, options)
+    out = rule.called(*primals, **options)
+    require_inexact_result(rule, out)
+    return out
+
+
+def require_ties(ties):
+    """Refuse what is no way to treat ties."""
     if ties != "even" and ties != "first":
         raise ValueError(f"ties must be 'even' or 'first', got {ties!r}")
-    if options:
-        if len(options) > 1 or type(options.get("op")) is not str:
-            refuse_options(rule, options)
-        out = rule.called(*primals, **options)
-    else:
-        out = rule.called(*primals)
-    if type(out) is not np.ndarray or (
-        out.dtype is not FLOAT64 and out.dtype is not FLOAT32
-    ):
-        require_inexact_result(rule, out)
-    return out
 
 
 def run(rule, primals, options, ties):
     """Make the call itself; return it with its arguments."""
-    return Call(rule, primals, options, result_of(rule, primals, options, ties), ties)
+    require_ties(ties)
+    return Call(rule, primals, options, result_of(rule, primals, options), ties)
 
 
 def require_inexact_result(rule, out):
@@ -149,12 +148,13 @@ def cotangent_of(out, g):
 class Pullback(Call):
     """What takes a cotangent of a call's result to the gradients of its arguments.
 
-    It holds the arguments and the result, not copies of them.
+    ``pullback(g, *, into=None, sparse=False, coalesce=False)``, see `by_rule`. It holds
+    the arguments and the result, not copies of them.
     """
 
-    __slots__ = ("wanted",)
+    __slots__ = ()
 
-    def __call__(self, g, *, into=None, sparse=False, coalesce=False):
+    def by_rule(self, g, *, into=None, sparse=False, coalesce=False):
         """Return one gradient for each positional argument of the call.
 
         Parameters
@@ -175,16 +175,10 @@ class Pullback(Call):
             Gradients; None for what has none or was not asked for. Where `into` has
             buffers, these.
         """
-        rule, out = self.rule, self.out
-        if rule.plain is not None and into is None and not sparse and self.wanted:
-            if type(g) is np.ndarray and g.dtype is out.dtype and g.shape == out.shape:
-                parts = rule.plain(self, g)
-                if parts is not None:
-                    return parts
-        primals, vjps = self.primals, rule.vjps
+        primals, vjps = self.primals, self.rule.vjps
         parts = [None] * len(primals)
         if g is not None:
-            g = cotangent_of(out, g)
+            g = cotangent_of(self.out, g)
             for i in self.wanted:
                 parts[i] = vjps[i](self, g)
         if into is not None:
@@ -287,19 +281,20 @@ def vjp(op, /, *primals, ties="even", wrt=None, **options):
         rule = RULES[op]
     except (KeyError, TypeError):
         rule = rule_of(op)
+    if ties != "even":
+        require_ties(ties)
     wanted = rule.starred
     if wrt is not None or len(primals) <= rule.last:
         wanted = chosen(rule, len(primals), wrt)
+    if rule.plain is not None:
+        called = rule, rule.plain, rule.called, primals, options
+        pair = begin(Pullback, *called, ties, wanted)
+        if pair is not None:
+            return pair
     for i in wanted:
-        x = primals[i]
-        if type(x) is not np.ndarray or (
-            x.dtype is not FLOAT64 and x.dtype is not FLOAT32
-        ):
-            require_inexact(rule.arguments[i], x)
-    out = result_of(rule, primals, options, ties)
-    pullback = Pullback(rule, primals, options, out, ties)
-    pullback.wanted = wanted
-    return out, pullback
+        require_inexact(rule.arguments[i], primals[i])
+    out = result_of(rule, primals, options)
+    return out, Pullback(rule, primals, options, out, ties, wanted)
 
 
 def tangent_of(name, x, tangent):

@@ -148,23 +148,14 @@ def in_shape(values, shape, dtype):
     return values if values.shape == shape else np.broadcast_to(values, shape)
 
 
-class Call:
+class Call(_core.Call):
     """One call of an operation: its arguments, its result, and options.
 
     Names are bound to arguments when a rule first asks for one. What several rules of
     it need is made once and kept in `store`.
     """
 
-    __slots__ = ("rule", "primals", "options", "out", "ties", "store", "bound")
-
-    def __init__(self, rule, primals, options, out, ties):
-        self.rule = rule
-        self.primals = primals
-        self.options = options
-        self.out = out
-        self.ties = ties
-        self.store = {}
-        self.bound = None
+    __slots__ = ()
 
     @property
     def args(self):

@@ -1,267 +1,134 @@
-"""Pullbacks of plain calls: arrays as they come, and no options.
+"""Pullbacks of plain calls as recipes: arrays as they come, and no options but one.
 
-Rules are general, and a general rule looks at some ten options before it does anything.
-Inner loops of Python are full of calls that have none, for which the transpose is one
-call of the library. Each function here is the rule of such calls in one piece: it
-returns a gradient for each argument, or None where a call is not so plain, and the
-general rule is asked. Tests hold both to the same numbers.
+A general rule looks at some ten options before it does anything. Inner loops of Python
+are full of calls that have none, for which the transpose is one call of the library or
+two. These are written down here as data, which `_core.pull_plain` evaluates without a
+frame of Python; where a call is not so plain, it gives up, and the general rule is
+asked. Tests hold both to the same numbers.
 
-The cotangent is an array of the dtype and the shape of the result.
+An operation has a dict of recipes: for calls without options that of None; for calls
+with `op` alone that of the op, or of "op"; with another option alone that of its name.
+A gradient must come out in the dtype and the shape of its argument, float32 or float64,
+or the recipe is given up.
 """
 
 import numpy as np
 
 from pyscatter import _core
-from pyscatter.sparse import CSC, CSR
+from pyscatter.sparse import Sparse
 
-ndarray, zeros, BOOL = np.ndarray, np.zeros, np.dtype(np.bool_)
+# Operands that are no arguments; arguments are numbers, by position.
+G, OUT, ZEROS, OPTION, TIES = _core.pull_operands
+
+
+def call(function, *operands, **keywords):
+    """Return the node of a call; operands that the user did not give are left out."""
+    return (function, tuple(keywords) or None, *operands, *keywords.values())
+
+
+def recipe(most, *rows):
+    """Return a recipe of calls with at most so many positional arguments."""
+    return (most, *rows)
 
 
 def gathered(put):
-    """Return the rule of gathers: what `put` adds to zeros."""
-
-    def back(call, g):
-        primals = call.primals
-        if call.options:
-            return None
-        a, index = primals[0], primals[1]
-        new = zeros(a.shape if type(a) is ndarray else np.shape(a), g.dtype)
-        if len(primals) == 2:
-            return put(new, index, g, op="add", out=new), None
-        return put(new, index, g, primals[2], op="add", out=new), None, None
-
-    return back
+    """Return the recipes of a gather: what `put` adds to zeros."""
+    made = call(put, ZEROS, 1, G, 2, op="add", out=ZEROS)
+    return {None: recipe(3, (0, made))}
 
 
-def gathered_where(call, g):
-    """Elements under a mask go back to it."""
-    if call.options or len(call.primals) != 2:
-        return None
-    a, mask = call.primals
-    new = zeros(np.shape(a), g.dtype)
-    put = _core.scatter_where
-    return put(new, mask, g, op="add", packed=True, out=new), None
-
-
-# What `pull_back` calls the ways in which values meet (ops/pullback.h).
-MEETINGS = {"set": 0, "last": 0, "update": 0, "first": 1, "mean": 2}
-MEETINGS |= dict.fromkeys(("mul", "prod", "multiply"), 3)
-MEETINGS |= dict.fromkeys(("min", "minimum", "amin", "fmin"), 4)
-MEETINGS |= dict.fromkeys(("max", "maximum", "amax", "fmax"), 4)
-
-
-def _pulled(call, op, old, index, values, g):
-    """Return the gradients of old values and of what arrived, or None."""
-    how = MEETINGS.get(op)
-    if how is None:
-        return None
-    if how == 4 and call.ties == "first":
-        how = 5
-    return _core.pull_back(how, old, index, values, call.out, g)
+# Elements under a mask go back to it.
+GATHERED_WHERE = {
+    None: recipe(
+        2, (0, call(_core.scatter_where, ZEROS, 1, G, op="add", packed=True, out=ZEROS))
+    )
+}
 
 
 def scattered(take, is_along_first=False):
-    """Return the rule of scatters: of sums what `take` gathers of a cotangent.
+    """Return the recipes of a scatter: of sums what `take` gathers of a cotangent.
 
     Other ops are one call where an index names rows of the first axis.
     """
-
-    def back(call, g):
-        primals, options, wanted = call.primals, call.options, call.wanted
-        if len(primals) < 3 or len(options) > 1:
-            return None
-        op = options.get("op") if options else "set"
-        if op == "add" or op == "sub":
-            values = primals[2]
-            if len(wanted) < 2 or type(values) is not ndarray:
-                return None
-            made = (
-                take(g, primals[1])
-                if len(primals) == 3
-                else take(g, primals[1], primals[3])
-            )
-            if made.shape != values.shape or values.dtype is not g.dtype:
-                return None
-            of_old, of_values = g, made if op == "add" else np.asarray(-made)
-        elif is_along_first and len(primals) == 3:
-            pair = _pulled(call, op, *primals, g)
-            if pair is None:
-                return None
-            of_old = pair[0] if 0 in wanted else None
-            of_values = pair[1] if 2 in wanted else None
-        else:
-            return None
-        if len(primals) == 3:
-            return of_old, None, of_values
-        return of_old, None, of_values, None
-
-    return back
+    arrived = call(take, G, 1, 3)
+    sums = {
+        "add": recipe(4, (0, G), (2, arrived)),
+        "sub": recipe(4, (0, G), (2, call(np.negative, arrived))),
+    }
+    spelled = _core.op_spellings().items()
+    recipes = {spelling: sums[op] for spelling, op in spelled if op in sums}
+    for key, op in ((None, "set"), ("op", OPTION)) if is_along_first else ():
+        met = call(_core.pull_back, op, 0, 1, 2, OUT, G, TIES)
+        recipes[key] = recipe(3, ((0, 2), met))
+    return recipes
 
 
-def scattered_where(call, g):
-    """What was added under a mask has its cotangent there."""
-    if len(call.primals) < 3 or call.options != {"op": "add"}:
-        return None
-    _, mask, values = call.primals
-    if not _fills(values, g) or not _is_mask(mask, g):
-        return None
-    wanted = call.wanted
-    made = _core.where(mask, g, 0.0) if 2 in wanted else None
-    return g if 0 in wanted else None, None, made
+# What was added under a mask has its cotangent there; a number has the sum of it.
+SCATTERED_WHERE = {
+    "add": recipe(
+        3,
+        (None, call(_core.covers, 1, G)),
+        (0, G),
+        (2, call(_core.where, 1, G, 0.0), call(_core.total_chosen, G, 1, True)),
+    )
+}
 
-
-def _fills(x, g):
-    """Whether an argument is an array like the cotangent."""
-    return type(x) is ndarray and x.shape == g.shape and x.dtype is g.dtype
-
-
-def _is_mask(mask, g):
-    """Whether a mask has an element for each of the cotangent's."""
-    return type(mask) is ndarray and mask.dtype is BOOL and mask.shape == g.shape
-
-
-def chosen(call, g):
-    """Each branch has the cotangent where it was chosen; numbers have its sum."""
-    if call.options:
-        return None
-    condition, x, y = call.primals
-    if not _is_mask(condition, g):
-        return None
-    wanted, of_x, of_y = call.wanted, None, None
-    if 1 in wanted:
-        of_x = (
-            _core.where(condition, g, 0.0)
-            if _fills(x, g)
-            else _sum_of(x, condition, True, g)
-        )
-        if of_x is None:
-            return None
-    if 2 in wanted:
-        of_y = (
-            _core.where(condition, 0.0, g)
-            if _fills(y, g)
-            else _sum_of(y, condition, False, g)
-        )
-        if of_y is None:
-            return None
-    return None, of_x, of_y
-
-
-def _sum_of(x, condition, is_x, g):
-    """Return the gradient of a branch that is a number, or None."""
-    if type(x) is not float or g.dtype.char not in "fd":
-        return None
-    if not (g.flags.c_contiguous and condition.flags.c_contiguous):
-        return None
-    column = (1, -1, 1)
-    sums = _core.sum_chosen(g.reshape(column), condition.reshape(column), is_x)
-    return sums.reshape(())
+# Each branch has the cotangent where it was chosen; numbers have its sum.
+CHOSEN = {
+    None: recipe(
+        3,
+        (1, call(_core.where, 0, G, 0.0), call(_core.total_chosen, G, 0, True)),
+        (2, call(_core.where, 0, 0.0, G), call(_core.total_chosen, G, 0, False)),
+    )
+}
 
 
 def reduced(name):
-    """Return the rule of a reduction; of sums each entry has its segment's."""
-
-    def back(call, g):
-        primals, options = call.primals, call.options
-        values = primals[0]
-        if type(values) is not ndarray or values.dtype is not g.dtype:
-            return None
-        op = options.get("op", name)
-        more = len(options) - ("op" in options)
-        if more:
-            made = _spread(options, g) if op == "add" and more == 1 else None
-        elif len(primals) == 1:
-            return None
-        elif op == "add" or op == "sum":
-            made = _core.gather(g, primals[1])
-        else:
-            pair = _pulled(call, op, None, primals[1], values, g)
-            made = None if pair is None else pair[1]
-        if made is None or made.shape != values.shape:
-            return None
-        return (made, None, None)[: len(primals)]
-
-    return back
+    """Return the recipes of a reduction; None is the one that is told its op."""
+    each = recipe(3, (0, call(_core.gather, G, 1)))
+    if name == "add":
+        spread = recipe(1, (0, call(_core.segment_expand, G, offsets=OPTION)))
+        by_ids = recipe(1, (0, call(_core.gather, G, OPTION)))
+        return {None: each, "offsets": spread, "ids": by_ids}
+    op = OPTION if name is None else name
+    # The gradient of ids, for which the kernel has old values, is None.
+    made = call(_core.pull_back, op, None, 1, 0, OUT, G, TIES)
+    met = recipe(3, ((1, 0), made))
+    return {"add": each, "sum": each, "op": met} if name is None else {None: met}
 
 
-def _spread(options, g):
-    """Return for each entry what its segment has, if offsets= alone say which."""
-    ends = options.get("offsets")
-    return None if ends is None else _core.segment_expand(g, offsets=ends)
+# Softmax: y (g - sum of g y).
+_SUMS = call(_core.segment_sum, call(np.multiply, G, OUT), 1, 2)
+_APART = call(np.subtract, G, call(_core.gather, _SUMS, 1))
+SOFTMAX = {None: recipe(3, (0, call(np.multiply, OUT, _APART)))}
 
+# Running sums: those from the other end.
+RUNNING = {None: recipe(3, (0, call(_core.segment_cumsum, G, 1, 2, reverse=True)))}
 
-def softmax(call, g):
-    """Softmax: y (g - sum of g y)."""
-    if call.options or type(call.primals[0]) is not ndarray:
-        return None
-    y, (_, ids, *size) = call.out, call.primals
-    if type(ids) is not ndarray or ids.ndim != 1:
-        return None
-    sums = _core.segment_sum(g * y, ids, *size)
-    made = y * (g - _core.gather(sums, ids))
-    return (made, None, None) if size else (made, None)
+# A segment has the sum of its entries.
+EXPANDED = {None: recipe(2, (0, call(_core.segment_sum, G, 1, call(len, 0))))}
 
+# A weight has the cotangent of its number's count.
+COUNTED = {None: recipe(3, (1, call(_core.gather, G, 0)))}
 
-def running(call, g):
-    """Running sums: those from the other end."""
-    if call.options or len(call.primals) != 2:
-        return None
-    return _core.segment_cumsum(g, call.primals[1], reverse=True), None
+# A matrix times a dense one: samples for the one, the transpose for the other.
+_SAMPLES = call(_core.sddmm, 0, G, 1)
+MULTIPLIED = {
+    None: recipe(
+        2,
+        (None, call(_core.are_factors, 0, 1)),
+        (0, call(Sparse._with_data, 0, _SAMPLES)),
+        (1, call(_core.spmm, 0, G, transpose=True)),
+    )
+}
 
-
-def expanded(call, g):
-    """A segment has the sum of its entries."""
-    if call.options or len(call.primals) != 2:
-        return None
-    of, ids = call.primals
-    return _core.segment_sum(g, ids, np.shape(of)[0]), None
-
-
-def counted(call, g):
-    """A weight has the cotangent of its number's count."""
-    if call.options:
-        return None
-    x, weights, *size = call.primals
-    if type(weights) is not ndarray or weights.dtype is not g.dtype:
-        return None
-    made = _core.gather(g, x)
-    if made.shape != weights.shape:
-        return None
-    return (None, made, None) if size else (None, made)
-
-
-def _is_real_product(A, X, g):
-    is_ours = type(A) is CSR or type(A) is CSC
-    return is_ours and _is_real_matrix(X, g) and A.data is not None
-
-
-def _is_real_matrix(X, g):
-    return type(X) is ndarray and X.ndim == 2 and X.dtype is g.dtype
-
-
-def multiplied(call, g):
-    """A matrix times a dense one: samples for the one, the transpose for the other."""
-    if call.options or g.dtype.char not in "fd":
-        return None
-    A, X = call.primals
-    if not _is_real_product(A, X, g):
-        return None
-    if A.data.dtype is not g.dtype:
-        return None
-    wanted = call.wanted
-    of_A = A._with_data(_core.sddmm(A, g, X)) if 0 in wanted else None
-    of_X = _core.spmm(A, g, transpose=True) if 1 in wanted else None
-    return of_A, of_X
-
-
-def sampled(call, g):
-    """Inner products on a pattern: two products with the cotangent on it."""
-    if call.options or g.dtype.char not in "fd":
-        return None
-    A, X, Y = call.primals
-    if not _is_real_product(A, X, g) or not _is_real_matrix(Y, g):
-        return None
-    of, wanted = A._with_data(g), call.wanted
-    of_X = _core.spmm(of, Y) if 1 in wanted else None
-    of_Y = _core.spmm(of, X, transpose=True) if 2 in wanted else None
-    return None, of_X, of_Y
+# Inner products on a pattern: two products with the cotangent on it.
+_ON_PATTERN = call(Sparse._with_data, 0, G)
+SAMPLED = {
+    None: recipe(
+        3,
+        (None, call(_core.are_factors, 0, 1, 2)),
+        (1, call(_core.spmm, _ON_PATTERN, 2)),
+        (2, call(_core.spmm, _ON_PATTERN, 1, transpose=True)),
+    )
+}

@@ -42,7 +42,7 @@ class Rule(NamedTuple):
     fixed: dict  # what the name stands for
     jacobian: Any  # makes the Jacobian; None: it is not known beforehand
     called: Any  # what is called
-    plain: Any  # the pullback of plain calls in one piece (plain.py), or None
+    plain: Any  # the recipes of plain calls (plain.py), or None
     last: int  # the last position that has a gradient
 
 
@@ -79,7 +79,7 @@ def segment_row(op, name):
     """Return the entry of a segment reduction; see segments.py for its ops."""
     many = "use one op at a time, and the result alone"
     refused = {"return_arg": many, "return_counts": many}
-    fixed = NO_OPTIONS if op is _core.segment_reduce else {"op": name}
+    fixed = NO_OPTIONS if name is None else {"op": name}
     vjps = (segments.of_values,)
     rules = vjps, segments.tangent, closed.of_segments
     return row(op, ENTRIES, *rules, plain.reduced(name), fixed, **refused)
@@ -98,7 +98,7 @@ RULES = dict((
     gather_row(_core.gather_at, "a* indices", gathers.by_expression,
         plain.gathered(_core.scatter_at)),
     gather_row(_core.gather_where, "a* mask axis", gathers.by_packed_mask,
-        plain.gathered_where),
+        plain.GATHERED_WHERE),
 
     scatter_row(_core.scatter, "a* index values* axis", gathers.by_axis,
         plain.scattered(_core.gather, True)),
@@ -109,37 +109,37 @@ RULES = dict((
     scatter_row(_core.scatter_at, "a* indices values*", gathers.by_expression,
         plain.scattered(_core.gather_at, True)),
     scatter_row(_core.scatter_where, "a* mask values*", gathers.by_mask,
-        plain.scattered_where),
+        plain.SCATTERED_WHERE),
 
     row(_core.where, "condition x* y*", (wheres.of_x, wheres.of_y),
-        wheres.where_tangent, closed.of_where, plain.chosen),
+        wheres.where_tangent, closed.of_where, plain.CHOSEN),
     row(apply_where, "cond args* f1 f2", (wheres.of_args,), wheres.apply_tangent),
 
-    segment_row(_core.segment_reduce, "add"),
+    segment_row(_core.segment_reduce, None),
     segment_row(_core.segment_sum, "add"),
     segment_row(_core.segment_mean, "mean"),
     segment_row(_core.segment_min, "min"),
     segment_row(_core.segment_max, "max"),
     segment_row(_core.segment_prod, "mul"),
     row(_core.segment_softmax, ENTRIES, (entries.softmax_back,),
-        entries.softmax_forward, partial(closed.of_softmax, False), plain.softmax),
+        entries.softmax_forward, partial(closed.of_softmax, False), plain.SOFTMAX),
     row(_core.segment_log_softmax, ENTRIES, (entries.log_softmax_back,),
         entries.log_softmax_forward, partial(closed.of_softmax, True)),
     row(_core.segment_scan, ENTRIES, (orders.scan_back,), orders.scan_forward,
-        at_once=plain.running),
+        at_once=plain.RUNNING),
     row(_core.segment_cumsum, ENTRIES, (orders.scan_back,), orders.scan_forward,
-        at_once=plain.running),
+        at_once=plain.RUNNING),
     row(_core.segment_expand, "g* ids", (entries.expand_back,), entries.expand_forward,
-        closed.of_expand, plain.expanded),
+        closed.of_expand, plain.EXPANDED),
     row(_core.bincount, "x weights* minlength", (entries.weights_back,),
-        entries.weights_forward, closed.of_bincount, plain.counted),
+        entries.weights_forward, closed.of_bincount, plain.COUNTED),
 
     row(_core.spmm, "A* X*", (products.of_first, products.of_second),
-        products.spmm_forward, closed.of_spmm, plain.multiplied,
+        products.spmm_forward, closed.of_spmm, plain.MULTIPLIED,
         beta="add the old array to the product"),
     row(_core.sddmm, "A* X* Y*", (products.sampled_values, products.sampled_left,
         products.sampled_right), products.sampled_forward, closed.of_sddmm,
-        plain.sampled),
+        plain.SAMPLED),
     row(spgemm, "A* B*", (structures.of_left_factor, structures.of_right_factor),
         structures.spgemm_forward, closed.of_spgemm, plan="leave it away"),
     row(coo_to_csr, "data* coordinates shape", (structures.of_contributions,),

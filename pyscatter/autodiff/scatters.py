@@ -211,21 +211,7 @@ TERMS = {
     "fmax": extreme,
     "mean": averaged,
 }
-ALIASES = {
-    "last": "set",
-    "update": "set",
-    "sum": "add",
-    "subtract": "sub",
-    "prod": "mul",
-    "multiply": "mul",
-    "divide": "div",
-    "floor_divide": "floor_div",
-    "amin": "min",
-    "minimum": "min",
-    "amax": "max",
-    "maximum": "max",
-    "true_divide": "div",
-}
+ALIASES = _core.op_spellings() | {"true_divide": "div"}
 LINEAR = {"set", "first", "add", "sub", "mean"}
 
 

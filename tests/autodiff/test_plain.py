@@ -1,9 +1,14 @@
 """Pullbacks of plain calls in one piece are those of the general rules."""
 
+import gc
+import sys
+from contextlib import suppress
+
 import numpy as np
 import pytest
 
 import pyscatter as ps
+from pyscatter.autodiff.calls import Pullback
 from pyscatter.autodiff.rules import RULES
 from tests.cases import rng_for
 
@@ -96,7 +101,7 @@ def compare(op, primals, options, wrt=None):
     g = in_dtype(rng_for("cotangent").standard_normal(shape), dtype)
     got = pullback(g)
     _, general = ps.vjp(op, *primals, wrt=wrt, **options)
-    general.rule = general.rule._replace(plain=None)
+    general.recipe = None
     eps = np.finfo(dtype).eps
     for mine, expected in zip(got, general(g), strict=True):
         assert (mine is None) == (expected is None)
@@ -121,6 +126,110 @@ def test_plain_calls(op, primals, options, dtype):
     starred = [i for i in RULES[op].starred if i < len(primals)]
     for i in starred if len(starred) > 1 and dtype == "f8" else []:
         compare(op, primals, options, wrt=i)
+
+
+FEW = abs(IDS)
+FOLLOWED = [
+    (ps.gather, (A, IDS), {}),
+    (ps.gather, (A, [1, 0, 1], 1), {}),
+    (ps.gather_along_axis, (A, [[0, 1, 1]], 0), {}),
+    (ps.gather_nd, (A, PAIRS), {}),
+    (ps.gather_at, (A, IDS), {}),
+    (ps.gather_where, (X, SOME), {}),
+    *((ps.scatter, (A, IDS, X), {"op": op}) for op in ("sum", "sub", "first", "amax")),
+    (ps.scatter, (A, IDS, X), {}),
+    (ps.scatter, (A, [1, 1], A[:, :2].copy(), 1), {"op": "add"}),
+    (ps.scatter_where, (X, SOME, X), {"op": "add"}),
+    (ps.scatter_where, (X, SOME, 2.0), {"op": "add"}),
+    (ps.where, (SOME, X, X), {}),
+    (ps.where, (SOME, X, 1.0), {}),
+    (ps.segment_sum, (X, FEW), {}),
+    (ps.segment_sum, (X,), {"ids": FEW}),
+    (ps.segment_sum, (X,), {"offsets": [0, 2, 6]}),
+    (ps.segment_max, (X, FEW, 4), {}),
+    (ps.segment_reduce, (X, FEW), {"op": "mean"}),
+    (ps.segment_softmax, (X, FEW, 4), {}),
+    (ps.segment_cumsum, (X, FEW), {}),
+    (ps.segment_expand, (A, [0, 1, 1]), {}),
+    (ps.bincount, (FEW, X[:, 0]), {}),
+    (ps.spmm, (MATRIX, A), {}),
+    (ps.sddmm, (MATRIX, X[:5], A), {}),
+]
+
+
+@pytest.mark.parametrize(("op", "primals", "options"), FOLLOWED)
+def test_recipes_ask_no_rule(op, primals, options, monkeypatch):
+    out, pullback = ps.vjp(op, *primals, **options)
+    monkeypatch.delattr(Pullback, "by_rule")
+    parts = pullback(np.ones_like(numbers(out)))
+    assert len(parts) == len(primals) and any(part is not None for part in parts)
+    for part, x in zip(parts, primals, strict=True):
+        assert part is None or np.shape(numbers(part)) == np.shape(numbers(x))
+
+
+def test_a_cotangent_stays_writeable():
+    out, pullback = ps.vjp(ps.sddmm, MATRIX, X[:5], A)
+    g = np.ones_like(out)
+    pullback(g)
+    assert g.flags.writeable
+
+
+def test_recipes_that_are_none():
+    """Attributes of pullbacks are anybody's to set: an error, never a crash."""
+    row = ps._core.gather, None, -1, 1
+    odd = [
+        *((), (3,), (3, 0), (3, ()), (3, (0,)), (3, (0, row), 1), ("3", (0, row))),
+        *((3, (0, (len,))), (3, (0, (len, 3, 1))), (3, (0, (len, ("a", "b"), 1)))),
+        *((3, (0, (0,) * 12)), (3, ((0, 1), (len, None, 1))), (3, (0, -9))),
+        *((3, (10**30, -1)), (3, (0, 10**30)), (3, ((0, "a"), (len, None, 1)))),
+        *((3, ((0,), (dict, None))), (3, (0, -4)), (3, ((0, 10**30), -5)), (3, "ab")),
+        *((3, (0, (len, ("obj",), 7))), [], "add", 0),
+    ]
+    deep = row
+    for _ in range(9):
+        deep = len, None, deep
+    for recipe in [*odd, (3, (0, deep))]:
+        _, pullback = ps.vjp(ps.gather, A, IDS)
+        pullback.recipe = recipe
+        with suppress(TypeError, OverflowError):
+            assert len(pullback(X)) == 2
+    for name in ("primals", "wanted", "out", "ties", "rule", "options"):
+        for value in (None, (), (7,), ("a",), 0):
+            _, pullback = ps.vjp(ps.scatter, A, IDS, X, op="max")
+            setattr(pullback, name, value)
+            with suppress(TypeError, AttributeError, LookupError, ValueError):
+                pullback(A)
+            delattr(pullback, name)
+            with suppress(TypeError, AttributeError):
+                pullback(A)
+
+
+def test_starts_that_are_none():
+    begin, rule = ps._core.begin, RULES[ps.gather]
+    parts = [Pullback, rule, rule.plain, rule.called, (A, IDS), {}, "even", (0,)]
+    assert begin(*parts) is not None
+    for i, wrong in ((0, int), (0, 3), (4, [A]), (5, None), (7, [0])):
+        with pytest.raises(TypeError):
+            begin(*parts[:i], wrong, *parts[i + 1 :])
+    for i, other in ((2, None), (4, (A.tolist(), IDS)), (5, {"mode": "clip"})):
+        assert begin(*parts[:i], other, *parts[i + 1 :]) is None
+    with pytest.raises(TypeError):
+        begin(*parts[:7])
+    with pytest.raises(TypeError):
+        begin(*parts[:7], ("a",))
+    with pytest.raises(TypeError):
+        ps._core.Call(rule, (), {}, A)
+    with pytest.raises(TypeError):
+        ps._core.Call(rule, (), {}, A, ties="even")
+
+
+def test_a_call_that_holds_itself_is_collected():
+    _, pullback = ps.vjp(ps.gather, A, IDS)
+    pullback.store["self"] = pullback
+    kept = sys.getrefcount(A)
+    del pullback
+    gc.collect()
+    assert sys.getrefcount(A) < kept
 
 
 @pytest.mark.parametrize("op", ["sub", "mul", "mean"])

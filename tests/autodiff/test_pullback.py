@@ -12,7 +12,15 @@ from tests.cases import rng_for
 from tests.reference import pullback as reference
 
 pull_back = ps._core.pull_back
-WAYS = range(6)
+# An op and what ties do, by the ways in which values meet.
+WAYS = [
+    ("set", "even"),
+    ("first", "even"),
+    ("mean", "even"),
+    ("mul", "even"),
+    ("max", "even"),
+    ("fmin", "first"),
+]
 FEW = [0.0, -0.0, 1.0, 1.0, -2.0, 0.5, 3.0, np.nan, np.inf, 1e-30]
 
 
@@ -22,10 +30,12 @@ def same_bits(got, expected):
     return got.dtype == expected.dtype and np.array_equal(got, expected, equal_nan=True)
 
 
-def compare(how, old, index, values, out, g):
+def compare(way, old, index, values, out, g):
+    op, ties = way
     with np.errstate(all="ignore"):
+        how = WAYS.index(way)
         expected = reference.pull_back(how, old, index, values, out, g)
-    got = pull_back(how, old, index, values, out, g)
+    got = pull_back(op, old, index, values, out, g, ties)
     assert all(map(same_bits, got, expected))
 
 
@@ -59,7 +69,9 @@ def test_an_index_of_two_axes():
 
 def test_what_is_not_plain_is_left_to_the_rule():
     a, index, v, g = np.ones((3, 2)), np.array([0, 2]), np.ones((2, 2)), np.ones((3, 2))
-    assert pull_back(0, a, index, v, a, g) is not None
+    assert pull_back("update", a, index, v, a, g, "even") is not None
+    for op in ("add", "div", "var", 0):
+        assert pull_back(op, a, index, v, a, g, "even") is None
     for args in (
         (a, index, v, a.astype("f2"), g),
         (a, index, v.astype("f4"), a, g),
@@ -76,19 +88,17 @@ def test_what_is_not_plain_is_left_to_the_rule():
         (a, index, v, np.float64(1), g),
         (a, index[:, None], v, a, g),
     ):
-        assert pull_back(0, *args) is None
-    with pytest.raises(ValueError, match="no such way"):
-        pull_back(6, a, index, v, a, g)
+        assert pull_back("set", *args, "even") is None
     with pytest.raises(TypeError):
         pull_back("set", a, index, v, a, g)
     with pytest.raises(TypeError):
-        pull_back(0, a, index, v, a)
+        pull_back("set", a, index, v, a, g, 0)
 
 
 @pytest.mark.parametrize("how", WAYS)
 @pytest.mark.parametrize("width", [(), (17,)])
 def test_the_same_bits_on_any_number_of_threads(how, width):
-    rng = rng_for("threads")
+    rng, (op, ties) = rng_for("threads"), how
     n, rows = 60_000 if not width else 9_000, 500
     index = rng.integers(0, rows, n)
     values, out, g = (
@@ -97,7 +107,7 @@ def test_the_same_bits_on_any_number_of_threads(how, width):
     made = []
     for threads in (1, 4):
         with ps.num_threads(threads):
-            made.append(pull_back(how, out, index, values, out, g))
+            made.append(pull_back(op, out, index, values, out, g, ties))
     assert all(map(same_bits, *made))
 
 
@@ -114,11 +124,46 @@ def test_an_index_that_another_thread_rewrites():
     thread.start()
     try:
         for _ in range(20):
-            made = pull_back(4, out, index, values, out, out)
+            made = pull_back("max", out, index, values, out, out, "even")
             assert made is None or made[1].shape == values.shape
     finally:
         done.set()
         thread.join()
+
+
+def test_gradients_of_matrices_share_their_structure():
+    A = ps.CSR((np.ones(2), [0, 1], [0, 1, 2]), (2, 2))
+    B = A._with_data(np.arange(2.0))
+    assert type(B) is ps.CSR and B.indices.base is A.indices.base
+    assert A._with_data(None).data is None and not B.data.flags.writeable
+    with pytest.raises(ValueError, match="'data' has 3 elements, but there are 2"):
+        A._with_data(np.ones(3))
+    for data, error in (
+        (np.ones((2, 1)), ValueError),
+        (np.array(["a", "b"]), TypeError),
+    ):
+        with pytest.raises(error):
+            A._with_data(data)
+
+
+def test_totals_and_conditions():
+    total, covers, factors = (
+        getattr(ps._core, name) for name in ("total_chosen", "covers", "are_factors")
+    )
+    g, mask = np.arange(6.0).reshape(2, 3), np.arange(6).reshape(2, 3) % 2 == 0
+    assert total(g, mask, True) == 6 and total(g, mask, False) == 9
+    assert total(g[:0], mask[:0], True).shape == ()
+    for args in ((g.T, mask.T, True), (g, mask[0], True), (g, g, True), (g, mask)):
+        assert total(*args) is None
+    assert total(g.astype("f2"), mask, True) is None and total([1.0], [True], 1) is None
+    assert covers(mask, g) and not covers(mask[0], g) and not covers(g, g)
+    assert not covers(mask) and not covers([True], g)
+    A = ps.CSR((np.ones(2), [0, 1], [0, 1, 2]), (2, 2))
+    X = np.ones((2, 2))
+    assert factors(A, X, X) and not factors(A.to_coo(), X) and not factors(X, X)
+    for other in (X[0], X.astype("f4"), X.tolist()):
+        assert not factors(A, X, other)
+    assert not factors() and not factors(A._with_data(None), X)
 
 
 @pytest.mark.parametrize("op", "set first mean mul min max fmin fmax".split())
@@ -134,7 +179,7 @@ def test_rules_ask_it(op, ties):
             continue
         _, pullback = ps.vjp(function, *arguments, op=op, ties=ties)
         got = pullback(g)
-        pullback.rule = pullback.rule._replace(plain=None)
+        pullback.recipe = None
         for mine, expected in zip(got, pullback(g), strict=True):
             assert (mine is None) == (expected is None)
             if mine is not None:
