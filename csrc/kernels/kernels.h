@@ -211,6 +211,8 @@ typedef struct {
                                    int64_t n);
     int64_t (*take[PS_NUM_SIZES])(enum ps_delta_op op, char *to, const uint64_t *word,
                                   int64_t n_words, const char *old, const char *now);
+    void (*pick[PS_NUM_SIZES])(enum ps_delta_op op, char *to, const uint16_t *at,
+                               int64_t n, const char *old, const char *now);
     void (*put[PS_NUM_SIZES])(enum ps_delta_op op, char *target, const int64_t *at,
                               const char *values, int64_t n);
     void (*meet[PS_NUM_SIZES])(enum ps_delta_op op, char *to, const char *values,
@@ -220,6 +222,7 @@ typedef struct {
     void (*hash)(uint64_t *sum, const char *bytes, int64_t n_stripes, const char *ahead,
                  const char *beside);
     void (*tally)(ps_bits *bits, const uint64_t *word, int64_t n_words);
+    void (*spread)(ps_bits *bits, uint16_t *to, const uint64_t *word, int64_t n_words);
     int64_t (*gaps)(uint16_t *to, const int64_t *at, int64_t n, int64_t *last);
     int64_t (*ungap)(int64_t *at, const uint16_t *gap, int64_t n, int64_t *last);
 } ps_delta_kernels;

@@ -6,7 +6,9 @@
  * and the last. From these the size of every encoding is known, so the smallest is
  * chosen and its room made before a byte of it is written. The second pass turns bits
  * into numbers. While a chunk is in the cache, its values are put aside, as long as
- * they are few: memory would be read a second time for them.
+ * they are few: memory would be read a second time for them. Where little differs, the
+ * places of its bits are put aside, too: a loop over bits costs more than what it
+ * finds.
  *
  * Units are elements in most calls, and then a bit of the first pass is a bit of the
  * delta. Rows and blocks go through the same pass, since bits of elements are what a
@@ -36,6 +38,10 @@ enum {
      * between chunks alone; two chunks of 4-byte elements fit in the second cache. */
     CHUNK = 1 << 15,
     CHUNK_WORDS = CHUNK / 64,
+    /* Elements that differ of a chunk up to which their places are made at once. Beyond
+     * 1 in 16 a bitmap is the smallest, which needs no places, and a loop over bits
+     * that takes values alone is as fast. */
+    FEW_PLACES = CHUNK / 16,
     /* Bytes of both arrays below which another thread costs more than it brings. */
     PARALLEL_BYTES = 2 << 20,
     BLOCK_WORDS = PS_DELTA_BLOCK / 64
@@ -104,41 +110,80 @@ find_words(const ps_delta_call *call, int64_t first, int64_t n, uint64_t *word)
     return count;
 }
 
-/* Numbers of a chunk from its words, some bit of which is set. Its first run is counted
- * here, and taken back where it goes on from another chunk. */
+/* What the bits of a chunk say of it. Its first run is counted here, and taken back
+ * where it goes on from another chunk. */
+static void
+set_part(ps_delta_part *part, const ps_bits *bits, int64_t base)
+{
+    part->count = bits->count;
+    part->runs = bits->runs;
+    part->first = base + bits->first;
+    part->last = bits->last < 0 ? -1 : base + bits->last;
+}
+
+/* From words, some bit of which is set. */
 static void
 tally_part(ps_delta_part *part, const uint64_t *word, int64_t n_words, int64_t base)
 {
     ps_bits bits;
     ps_kernels()->delta->tally(&bits, word, n_words);
-    part->count = bits.count;
-    part->runs = bits.runs;
-    part->first = base + bits.first;
-    part->last = bits.last < 0 ? -1 : base + bits.last;
+    set_part(part, &bits, base);
 }
 
-/* Put the chunk's values aside, if there is room. Whoever comes first takes it, in any
- * order, since each part remembers its place. Where there is none, the second pass
- * reads the arrays again. */
+/* Room for bytes of a chunk that are put aside, an even number of them; -1: there is
+ * none. Whoever comes first takes it, in any order, since each part remembers its
+ * place. */
+static int64_t
+take_staging(ready_delta *ready, int64_t nbytes)
+{
+    const int64_t room = ready->call->staging_nbytes - nbytes;
+    const int64_t at = room >= 0 ? atomic_fetch_add(&ready->staged, nbytes) : 0;
+    return at <= room ? at : -1;
+}
+
+/* Put the chunk's values aside, if there is room; otherwise the second pass reads the
+ * arrays again. */
 static void
 stage_values(ready_delta *ready, ps_delta_part *part, int64_t first,
              const uint64_t *word, int64_t n_words)
 {
     const ps_delta_call *const call = ready->call;
-    const int64_t nbytes = part->count * call->itemsize;
-    if (call->staging_nbytes < nbytes) {
+    const int64_t nbytes = ps_ceil_div(part->count * call->itemsize, 2) * 2;
+    const int64_t at = take_staging(ready, nbytes), offset = first * call->itemsize;
+    if (at < 0) {
         return;
     }
-    const int64_t at = atomic_fetch_add(&ready->staged, nbytes);
-    if (at > call->staging_nbytes - nbytes) {
-        return;
-    }
-    const int64_t offset = first * call->itemsize;
     ps_kernels()->delta->take[ps_size_of(call->itemsize)](
             call->op, call->staging + at, word, n_words, call->old + offset,
             call->now + offset);
     /* Only now: a part that says so has its values there. */
     part->staged = at;
+}
+
+/* Numbers of a chunk in which little differs, and its values aside, from the places of
+ * its bits, which are aside as well: words are gone through once for all of these. */
+static void
+stage_places(ready_delta *ready, ps_delta_part *part, int64_t first,
+             const uint64_t *word, int64_t n_words)
+{
+    const ps_delta_call *const call = ready->call;
+    uint16_t place[FEW_PLACES + 8];
+    ps_bits bits;
+    ps_kernels()->delta->spread(&bits, place, word, n_words);
+    set_part(part, &bits, first);
+    const int64_t nbytes = ps_ceil_div(bits.count * call->itemsize, 2) * 2;
+    const int64_t at = take_staging(ready, 2 * bits.count + nbytes);
+    const int64_t offset = first * call->itemsize;
+    if (at < 0) {
+        return;
+    }
+    char *const to = call->staging + at;
+    memcpy(to, place, (size_t)(2 * bits.count));
+    ps_kernels()->delta->pick[ps_size_of(call->itemsize)](
+            call->op, to + 2 * bits.count, place, bits.count, call->old + offset,
+            call->now + offset);
+    part->has_places = true;
+    part->staged = at + 2 * bits.count;
 }
 
 /* Words are made in the first cache and kept only if some bit is set: of an array in
@@ -156,12 +201,17 @@ find_chunk(void *context, int64_t chunk)
     if (ps_run_stops(ready->run)) {
         return;
     }
-    if (find_words(call, first, n, word) == 0) {
+    const int64_t count = find_words(call, first, n, word);
+    if (count == 0) {
         return;
     }
     memcpy(call->word + chunk * CHUNK_WORDS, word, (size_t)n_words * 8);
+    if (count <= FEW_PLACES && call->staging_nbytes > 0) {
+        stage_places(ready, part, first, word, n_words);
+        return;
+    }
     tally_part(part, word, n_words, first);
-    if (call->width == 1) {
+    if (call->staging_nbytes > 0) {
         stage_values(ready, part, first, word, n_words);
     }
 }
@@ -251,8 +301,9 @@ tally_selected(ps_delta_call *call)
 }
 
 /* One block for everything: words of elements and units, parts, sums, staging, which
- * has room for an eighth of the array. Words of chunks in which nothing differs, and
- * staging that is not needed, are never touched, so they cost no memory. */
+ * has room for the values of an eighth of the array and the places of a sixteenth.
+ * Words of chunks in which nothing differs, and staging that is not needed, are never
+ * touched, so they cost no memory. */
 static bool
 take_memory(ps_delta_call *call)
 {
@@ -264,7 +315,7 @@ take_memory(ps_delta_call *call)
     const int64_t parts = call->n_parts * (int64_t)sizeof(ps_delta_part);
     call->staging_nbytes =
             call->width == 1 && !call->selects && call->encoding != PS_DELTA_dense
-                    ? call->n / 8 * call->itemsize
+                    ? call->n / 8 * (call->itemsize + 1)
                     : 0;
     call->scratch_nbytes = fixed + parts + call->staging_nbytes;
     call->scratch = ps_scratch_get(call->scratch_nbytes);
@@ -375,6 +426,12 @@ write_numbers(const ps_delta_call *call, const ps_delta_part *part, int64_t chun
                                                ? part->items_before
                                                : part->before,
                               .last = part->last_before};
+    if (part->has_places) {
+        const char *const place = call->staging + part->staged - 2 * part->count;
+        ps_delta_write_places(&writer, (const uint16_t *)(const void *)place,
+                              part->count, chunk * CHUNK);
+        return;
+    }
     int64_t at[PS_DELTA_BLOCK + 64];
     for (int64_t i = 0; i < n_words; i += BLOCK_WORDS) {
         const int64_t n =

@@ -85,6 +85,10 @@ typedef struct {
 
 void ps_delta_write_head(ps_delta_writer *writer, const int64_t *at, int64_t n);
 
+/* The same for the numbers base + place[i], where encodings are lists of numbers. */
+void ps_delta_write_places(ps_delta_writer *writer, const uint16_t *place, int64_t n,
+                           int64_t base);
+
 /* After the last number. */
 void ps_delta_end_head(ps_delta_writer *writer);
 
@@ -126,6 +130,7 @@ typedef struct {
     int64_t items_before; /* in the head */
     int64_t last_before;  /* the number ahead of its first, or -1 */
     int64_t staged;       /* where its values wait; -1: nowhere */
+    bool has_places;      /* ahead of these values, 2 bytes each */
 } ps_delta_part;
 
 typedef struct {

@@ -215,6 +215,33 @@ ps_delta_write_head(ps_delta_writer *writer, const int64_t *at, int64_t n)
     }
 }
 
+/* Places ascend within 16 bits, so no gap but the first can take an escape. */
+void
+ps_delta_write_places(ps_delta_writer *writer, const uint16_t *place, int64_t n,
+                      int64_t base)
+{
+    if (writer->delta->encoding == PS_DELTA_gap16) {
+        const int64_t first = base + place[0];
+        ps_delta_write_head(writer, &first, 1);
+        uint16_t *const gap = (uint16_t *)writer->head + writer->items;
+        for (int64_t i = 1; i < n; i++) {
+            gap[i - 1] = (uint16_t)(place[i] - place[i - 1] - 1);
+        }
+        writer->items += n - 1;
+        writer->last = base + place[n - 1];
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t number = base + place[i];
+        if (writer->delta->encoding == PS_DELTA_index32) {
+            ((uint32_t *)writer->head)[writer->items++] = (uint32_t)number;
+        }
+        else {
+            ((uint64_t *)writer->head)[writer->items++] = (uint64_t)number;
+        }
+    }
+}
+
 /* Words of a bitmap behind the last number. Other encodings end with their last
  * number. */
 void
@@ -361,6 +388,21 @@ ps_delta_next(ps_delta_reader *reader, int64_t *at)
 
 /* ---- skipping ---- */
 
+/* How many numbers n <= PS_DELTA_BLOCK gaps name; *last moves on by them. Sums of 32
+ * bits, which the compiler makes vectors of: 0.1 ns a gap, where sums of 64 bits that
+ * go on from gap to gap take 0.45. */
+static int64_t
+add_gaps(const uint16_t *gap, int64_t n, int64_t *last)
+{
+    uint32_t escapes = 0, sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        escapes += gap[i] == UINT16_MAX;
+        sum += gap[i];
+    }
+    *last += (int64_t)sum + n - escapes;
+    return n - escapes;
+}
+
 /* The numbers of the blocks of gaps or words from the reader's place on, up to one
  * that has any: distances are added up, bits counted. The loops are of vectors: some
  * thousand numbers in a microsecond. */
@@ -374,14 +416,8 @@ skip_items(ps_delta_reader *reader)
     while (n == 0 && reader->item < delta->items) {
         const int64_t part = ps_min(step, delta->items - reader->item);
         if (are_gaps) {
-            const uint16_t *const gap = (const uint16_t *)delta->head + reader->item;
-            int64_t escapes = 0, sum = 0;
-            for (int64_t i = 0; i < part; i++) {
-                escapes += gap[i] == UINT16_MAX;
-                sum += gap[i];
-            }
-            n = part - escapes;
-            reader->last += sum + n;
+            n = add_gaps((const uint16_t *)delta->head + reader->item, part,
+                         &reader->last);
         }
         else {
             ps_bits bits;
@@ -480,10 +516,8 @@ check_gaps(const ps_delta *delta, int64_t *last)
     const uint16_t *const gap = (const uint16_t *)delta->head;
     int64_t count = 0;
     *last = -1;
-    for (int64_t i = 0; i < delta->items; i++) {
-        const bool is_far = gap[i] == UINT16_MAX;
-        *last += gap[i] + !is_far;
-        count += !is_far;
+    for (int64_t i = 0; i < delta->items; i += PS_DELTA_BLOCK) {
+        count += add_gaps(gap + i, ps_min(PS_DELTA_BLOCK, delta->items - i), last);
     }
     /* An escape at the end would name nothing: another way to write the same numbers.
      */

@@ -101,32 +101,6 @@ def test_granularities(granularity, shape):
                 assert len(made) == len(made.positions)
 
 
-def test_chunks_meet():
-    """Changes on both sides of the ends of chunks, gaps longer than 16 bits."""
-    old = np.zeros(200_000, np.uint16)
-    for at in (
-        [32767, 32768],
-        [0, 65534, 65535],
-        [65534],
-        [65535],
-        [65536, 131_072],
-        [131_070, 199_999],
-        range(32_000, 34_000),
-        range(100, 199_000),
-    ):
-        new = old.copy()
-        new[list(at)] = 7
-        for encoding in slow.ENCODINGS:
-            made = ps.delta(old, new, encoding=encoding)
-            numbers = made.positions
-            if encoding != "dense":
-                np.testing.assert_array_equal(numbers, list(at))
-                head, _ = slow.head_of(encoding, list(at), old.size)
-                assert head in made.to_bytes()
-            assert same_bytes(made.apply(old), new)
-            assert ps.Delta.from_bytes(made.to_bytes()) == made
-
-
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_layouts_of_what_is_read(layout):
     rng = rng_for("layout", layout)

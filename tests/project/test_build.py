@@ -137,7 +137,7 @@ FAMILIES = {
     "spgemm": PRODUCTS,
     "delta": (
         "delta_words delta_take delta_put delta_meet delta_store delta_hash delta_gaps "
-        "delta_ungap delta_tally"
+        "delta_ungap delta_tally delta_pick delta_spread"
     ),
     "machinery": "cast copy swap turn",
     "change": "change",
