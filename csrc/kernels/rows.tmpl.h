@@ -37,8 +37,11 @@ OF_TYPE(combine_into)(const enum ps_op op, T *restrict to, const T *restrict at,
 
 /* The loop over pairs, for a width that is a constant or not. `ahead`: how many pairs
  * ahead rows are asked for; 0 where they are near anyway. Sources are asked for only
- * where they are listed: consecutive ones are fetched by the hardware. Returns how many
- * pairs were applied: all, or those before a number out of bounds. */
+ * where they are listed: consecutive ones are fetched by the hardware, but for rows of
+ * one line, of which it is not sure soon enough between targets at random: ns a row of
+ * 16 float32, asked for / not: 200,000 into 10,000 6.5 / 7.8, 1.17e6 sorted into
+ * 170,000 6.1 / 6.7; rows of two lines and more take the same or longer (Zen 3).
+ * Returns how many pairs were applied: all, or those before a number out of bounds. */
 TEMPLATE_INLINE int64_t
 OF_TYPE(scatter_width)(const enum ps_op op, char *restrict target, const ps_list *list,
                        const ps_numbering *numbering, const char *restrict values,
@@ -46,9 +49,13 @@ OF_TYPE(scatter_width)(const enum ps_op op, char *restrict target, const ps_list
 {
     const int64_t *const restrict source = list->source;
     const int64_t nbytes = width * (int64_t)sizeof(T);
+    const bool asks_for_values = nbytes == CACHE_LINE && source == NULL;
     int64_t place;
     for (int64_t i = 0; i < list->n; i++) {
         ask_ahead(target, list, numbering, values, value_stride, i, ahead, nbytes);
+        if (asks_for_values) {
+            __builtin_prefetch(values + i * value_stride + STREAM_BYTES);
+        }
         if (!place_of(list, numbering, i, &place)) {
             return i;
         }

@@ -37,6 +37,10 @@ enum {
      * one line into 170,000 take 17.8 ms with 8, 14.1 with 16 (Zen 1). */
     SHORT_AHEAD = 16,
     SHORT_ROW = 128,
+    /* The same for rows of one line and less: ns a row of 16 float32, 16 / 24 / 32 / 48
+     * ahead, 1.17e6 by a power law into 170,000 11.4 / 10.4 / 9.6 / 9.4, 200,000 into
+     * 10,000 6.5 / 6.4 / 6.5 / 7.1 (Zen 3). */
+    LINE_AHEAD = 32,
     /* The same for moves of single elements, which wait in the store buffer for lines
      * that no load asks for: 7e6 into 121,801 float64 9.3 ms with, 12.3 without; into
      * 1,000 0.59 with, 0.48 without (Zen 4). */
@@ -468,7 +472,10 @@ look_ahead(const ps_ready_call *ready, int64_t span)
     if (ready->split.width == 1) {
         return span <= 4 * NEAR_BYTES ? ELEMENT_AHEAD : ELEMENT_FAR_AHEAD;
     }
-    return ready->split.width * ready->itemsize <= SHORT_ROW ? SHORT_AHEAD : AHEAD;
+    const int64_t row_nbytes = ready->split.width * ready->itemsize;
+    return row_nbytes <= PS_LINE_BYTES ? LINE_AHEAD
+           : row_nbytes <= SHORT_ROW   ? SHORT_AHEAD
+                                       : AHEAD;
 }
 
 /* Do numbers repeat so often that to keep what they name in registers pays? */
