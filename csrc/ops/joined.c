@@ -1,12 +1,14 @@
 /* A tuple of indices becomes one (contract in joined.h).
  *
- * Entry e of a tuple goes to row sum over m of row(index[m][e]) * step[m], counted in
- * items of the target from its first one: one number for each entry, in work memory of
- * the call's own. The numbers are made in one pass, which checks what it reads, and are
- * beyond the reach of other threads, so the caller's index is read once, where lists
- * need it twice, and what follows takes a plain index as it lies (kernels/checked.h).
+ * Entry e of a tuple goes to the place sum over m of row(index[m][e]) * step[m], which
+ * is counted in items, or in what divides all steps, of the target from its first one:
+ * one number for each entry, in work memory of the call's own. The numbers are made in
+ * one pass, which checks what it reads, and are beyond the reach of other threads, so
+ * the caller's index is read once, where lists need it twice, and what follows takes a
+ * plain index as it lies (kernels/checked.h).
  *
- * Numbers have four bytes while they fit: less to write and to read again.
+ * Numbers of elements have four bytes while they fit: less to write and to read again.
+ * Kernels of rows read eight.
  */
 #include "ops/joined.h"
 
@@ -25,30 +27,41 @@ enum {
     BLOCK = 2048
 };
 
-/* Steps are all positive, so that numbers count from the target's first element. */
-bool
-ps_can_join(const ps_address *address, int64_t itemsize)
+/* The greatest divisor of both; 0 divides nothing. */
+static int64_t
+common_divisor(int64_t a, int64_t b)
 {
+    while (b != 0) {
+        const int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+int64_t
+ps_common_step(const ps_address *address)
+{
+    int64_t step = 0;
     if (address->n_index < 2 || address->ndim != 1 || address->mask != NULL ||
         address->mode != PS_MODE_RAISE || address->link[0] != 0 ||
         address->flat_ndim != 0) {
-        return false;
+        return 0;
     }
     for (int m = 0; m < address->n_index; m++) {
         const ps_index *const index = &address->index[m];
-        if (index->swapped || index->size == 0 || index->step <= 0 ||
-            index->step % itemsize != 0) {
-            return false;
+        if (index->swapped || index->size == 0 || index->step <= 0) {
+            return 0;
         }
+        step = common_divisor(index->step, step);
     }
-    return true;
+    return step;
 }
 
 /* What the threads share. */
 typedef struct {
     ps_run *run; /* first, for ps_run_chunks */
     const ps_address *address;
-    int64_t itemsize;
     ps_joined *joined;
 } join_state;
 
@@ -61,7 +74,7 @@ join_block(const join_state *state, int64_t first, int64_t n, int64_t *number)
     for (int m = 0; m < address->n_index; m++) {
         const ps_index *const index = &address->index[m];
         ps_numbering numbering = ps_address_numbering(address, m);
-        numbering.step /= state->itemsize;
+        numbering.step /= state->joined->index.step;
         if (ps_kernels()->place[index->type](
                     number, index->data + first * index->strides[0], n,
                     index->strides[0], &numbering, 0, m > 0) > 0) {
@@ -99,17 +112,19 @@ join_chunk(void *context, int64_t chunk)
 }
 
 ps_status
-ps_join(const ps_address *address, int64_t itemsize, ps_run *run, ps_joined *joined)
+ps_join(const ps_address *address, int64_t step, bool is_wide, ps_run *run,
+        ps_joined *joined)
 {
     int64_t last = 0;
     for (int m = 0; m < address->n_index; m++) {
-        last += (address->index[m].size - 1) * (address->index[m].step / itemsize);
+        last += (address->index[m].size - 1) * (address->index[m].step / step);
     }
-    const enum ps_index_type type = last < INT32_MAX ? PS_INDEX_i32 : PS_INDEX_i64;
+    const enum ps_index_type type =
+            is_wide || last >= INT32_MAX ? PS_INDEX_i64 : PS_INDEX_i32;
     *joined = (ps_joined){.index = {.type = type,
                                     .axis = address->index[0].axis,
                                     .size = last + 1,
-                                    .step = itemsize},
+                                    .step = step},
                           .stride = ps_index_itemsize(type)};
     if (!ps_multiply(address->n, joined->stride, &joined->nbytes)) {
         return ps_fail(PS_NO_MEMORY);
@@ -119,7 +134,7 @@ ps_join(const ps_address *address, int64_t itemsize, ps_run *run, ps_joined *joi
         return ps_fail(PS_NO_MEMORY);
     }
     joined->index.data = joined->numbers;
-    join_state state = {run, address, itemsize, joined};
+    join_state state = {run, address, joined};
     return ps_run_chunks(run, ps_ceil_div(address->n, CHUNK), join_chunk, &state);
 }
 

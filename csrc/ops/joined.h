@@ -4,11 +4,11 @@
 
 #include "ops/ops.h"
 
-/* May the tuple of indices of a call become one, which numbers all rows of the target?
- * Native ones of an axis each, under "raise", of an address whose entry axes are merged
- * to one; an entry goes to a row of `itemsize` bytes, and so do the steps of all axes,
- * which are positive. */
-bool ps_can_join(const ps_address *address, int64_t itemsize);
+/* Bytes that the steps of all axes are multiples of, the most there are, where the
+ * tuple of indices of a call may become one, which numbers places so far apart: native
+ * ones of an axis each, under "raise", of an address whose entry axes are merged to one
+ * and whose steps are positive. 0: it may not. */
+int64_t ps_common_step(const ps_address *address);
 
 /* The one index, and the memory that it is in. */
 typedef struct {
@@ -18,9 +18,11 @@ typedef struct {
     int64_t nbytes;
 } ps_joined;
 
-/* Join the tuple, every index of which is checked as it is read, once. PS_INDEX_BAD:
- * one is out of bounds. Afterwards, whatever the status, `joined` is closed. */
-ps_status ps_join(const ps_address *address, int64_t itemsize, ps_run *run,
+/* Join the tuple, every index of which is checked as it is read, once; the numbers
+ * count `step` bytes, which divide the common step, and are int64 (is_wide), or int32
+ * where they fit. PS_INDEX_BAD: one index is out of bounds. Afterwards, whatever the
+ * status, `joined` is closed. */
+ps_status ps_join(const ps_address *address, int64_t step, bool is_wide, ps_run *run,
                   ps_joined *joined);
 
 /* The address of the same entries with this index; both belong to the caller. */

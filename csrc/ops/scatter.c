@@ -154,9 +154,14 @@ run_short(const ps_scatter_call *call, ps_run *run)
 static ps_status
 run_joined(const ps_scatter_call *call, ps_run *run)
 {
+    /* Kernels of rows read int64, of elements less; places of rows are any bytes apart.
+     */
+    const bool is_of_rows = call->rows.ndim > 0;
+    const int64_t step =
+            is_of_rows ? ps_common_step(&call->address) : call->target.itemsize;
     ps_joined joined;
     ps_scatter_call by_one = *call;
-    ps_status status = ps_join(&call->address, call->target.itemsize, run, &joined);
+    ps_status status = ps_join(&call->address, step, is_of_rows, run, &joined);
     if (status.code == PS_OK) {
         by_one.address = ps_joined_address(&call->address, &joined);
         status = run_steps(&by_one, PS_WAY_JOINED, run);

@@ -57,6 +57,28 @@ def test_tuples_are_flat_positions(dtype, op):
         assert_same(result, out)
 
 
+@pytest.mark.parametrize("shape", [(16,), (5,), (3, 24), (2,), (0,), (33, 40)])
+@pytest.mark.parametrize("op", ["add", "min", "set", "first"])
+def test_tuples_of_rows(shape, op):
+    """Rows of a line, of less, of more, and of none."""
+    rng = rng_for(shape, op)
+    index = tuple_of(rng, SHAPE[:2])
+    a = rng.standard_normal((*SHAPE[:2], *shape)).astype("f4")
+    values = rng.standard_normal((N, *shape)).astype("f4")
+    result = a.copy().reshape(np.prod(SHAPE[:2]), *shape)
+    ps.scatter(result, flat(index, SHAPE[:2]), values, op=op, out=result)
+    for threads in (1, 2):
+        ps.set_num_threads(threads)
+        for out in (a.copy(), np.zeros((*SHAPE[:2], *shape, 2), "f4")[..., 0]):
+            out[...] = a
+            ps.scatter_nd(out, np.stack(index, 1), values, op=op, out=out)
+            assert_same(np.array(out), result.reshape(a.shape))
+    index[1][-1] = SHAPE[1]
+    with pytest.raises(IndexError, match="axis 1"):
+        ps.scatter_nd(out, np.stack(index, 1), values, op=op, out=out)
+    assert_same(np.array(out), result.reshape(a.shape))
+
+
 @pytest.mark.parametrize("index_dtype", INDEX_TYPES)
 def test_index_types_and_layouts(index_dtype):
     """Each axis by an array of its own, in any layout of array and target."""
