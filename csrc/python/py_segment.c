@@ -253,12 +253,37 @@ reduce_by_all(PyObject *module, PyObject **slot, PyObject *ops)
     return result;
 }
 
+/* The op of a call whose only keyword, if there is one, is op=, a name; NULL without an
+ * exception: another call. */
+static const ps_reduction *
+short_reduction(ps_state *state, PyObject *const *args, Py_ssize_t n_args,
+                PyObject *keywords)
+{
+    const Py_ssize_t n = keywords != NULL ? PyTuple_GET_SIZE(keywords) : 0;
+    if (n == 0) {
+        return ps_find_reduction(state, NULL);
+    }
+    if (n > 1 || PyTuple_GET_ITEM(keywords, 0) != state->name[PS_NAME_op] ||
+        !PyUnicode_CheckExact(args[n_args])) {
+        return NULL;
+    }
+    const ps_reduction *const reduction = ps_find_reduction(state, args[n_args]);
+    PyErr_Clear();
+    return reduction;
+}
+
 PyObject *
 ps_py_segment_reduce(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
                      PyObject *keywords)
 {
     PyObject *slot[PS_NUM_NAMES];
-    if (ps_parse(ps_get_state(module), &signature, args, n_args, keywords, slot) < 0) {
+    ps_state *const state = ps_get_state(module);
+    PyObject *const result = ps_segment_short(
+            state, args, n_args, short_reduction(state, args, n_args, keywords));
+    if (result != NULL) {
+        return result;
+    }
+    if (ps_parse(state, &signature, args, n_args, keywords, slot) < 0) {
         return NULL;
     }
     PyObject *const op = slot[OP];
@@ -279,6 +304,13 @@ ps_py_segment_reduce(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
     {                                                                                  \
         static const ps_signature own = {#name, N_SLOTS - 1, 3, 1, {SLOT_NAMES}};      \
         PyObject *slot[PS_NUM_NAMES];                                                  \
+        PyObject *const result =                                                       \
+                keywords == NULL ? ps_segment_short(ps_get_state(module), args,        \
+                                                    n_args, ps_reduction_named(op))    \
+                                 : NULL;                                               \
+        if (result != NULL) {                                                          \
+            return result;                                                             \
+        }                                                                              \
         if (ps_parse(ps_get_state(module), &own, args, n_args, keywords, slot) < 0) {  \
             return NULL;                                                               \
         }                                                                              \
