@@ -356,10 +356,15 @@ ps_number_column(ps_key_source *source, ps_numbered *numbered)
 {
     ps_key_numbering work = {.run = source->run, .source = source, .parts = 1};
     atomic_init(&work.is_wrong, false);
+    void *pairs = NULL;
     ps_status status = ps_choose_keys(&work, true);
+    if (status.code == PS_OK && work.packs) {
+        status = ps_pack_text(source, &pairs);
+    }
     if (status.code == PS_OK) {
         status = number_by(&work, numbered);
     }
+    ps_scratch_put(pairs, 16 * source->call->n);
     ps_scratch_put(numbered->word, numbered->word_nbytes);
     numbered->word = NULL;
     return status;

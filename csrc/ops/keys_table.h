@@ -27,6 +27,7 @@ typedef struct {
     _Atomic bool is_wrong;
     int64_t parts;
     int64_t seems;     /* as many keys there seem to be, or 0 */
+    bool packs;        /* text that repeats is to be packed */
     ps_key_part *part; /* [parts] */
     ps_key_part one;
 } ps_key_numbering;
@@ -54,6 +55,14 @@ void ps_close_key_room(ps_key_room *room);
 /* How a column is numbered: the way, and how many stretches. The range of near words
  * may be a guess. */
 ps_status ps_choose_keys(ps_key_numbering *numbering, bool may_guess);
+
+/* Can items be text of two words? */
+bool ps_may_pack_text(const ps_key_source *source);
+
+/* Items of such text become pairs of words, 16 n bytes that are the caller's to give
+ * back; or, where a character is above 255, stay what they are, and *pairs as it was.
+ */
+ps_status ps_pack_text(ps_key_source *source, void **pairs);
 
 /* Many words: a table for each bucket of them. Where the source is hostile after it
  * there is no result. */

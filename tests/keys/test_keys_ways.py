@@ -72,6 +72,33 @@ def test_short_text_in_wide_items(dtype, odd):
     assert (uniques == expected[0]).all() and (ids == expected[1]).all()
 
 
+@pytest.mark.parametrize(
+    "dtype, odd",
+    [("U9", None), ("U17", None)]
+    + [("U16", odd) for odd in (None, "\u0416", "\xff", "sixteen of them.", "")],
+)
+def test_text_of_two_words(dtype, odd):
+    """So much of it, and so often the same, that words are made of it."""
+    rng = rng_for("two words")
+    n = 140_000
+    keys = (rng.integers(0, 6000, n) * 1001).astype(dtype)
+    if odd is not None:
+        keys[[7, n - 3]] = odd
+    expected = np.unique(keys, return_index=True, return_inverse=True)
+    for threads in (1, 2):
+        with ps.num_threads(threads):
+            ids, uniques, first = ps.factorize(keys, return_first=True)
+            by_appearance = ps.factorize(keys, sort=False)
+        assert (uniques == expected[0]).all() and (first == expected[1]).all()
+        assert (ids == expected[2]).all()
+        assert (by_appearance[1] == uniques[np.argsort(first)]).all()
+        assert (by_appearance[1][by_appearance[0]] == keys).all()
+    stays = np.arange(n) % 3 > 0
+    few, counts = ps.group_reduce(None, keys, op="count", where=stays)
+    expected = np.unique(keys[stays], return_counts=True)
+    assert (few == expected[0]).all() and (counts == expected[1]).all()
+
+
 @pytest.mark.parametrize("parts", [1, 3])
 def test_many_items_in_the_order_of_keys(parts):
     """Ranks of more numbers than are gone through between two looks at signals."""
