@@ -4,7 +4,6 @@ import numpy as np
 
 from pyscatter.autodiff import calls
 from pyscatter.autodiff.buffers import dtype_of, finished, is_matrix, with_data
-from pyscatter.autodiff.curves import UNKNOWN
 from pyscatter.autodiff.rules import RULES
 from pyscatter.autodiff.tape import KnownStep
 
@@ -302,7 +301,7 @@ def _gradients(made, g, tangents, by):
 def _check_second(made, g, tangents):
     """Compare the change of gradients with differences of them."""
     numbers = [_numbers(made.out), *(_joined(made.primals[i]) for i in made.wanted)]
-    if made.rule.name in UNKNOWN or any(x.dtype.kind == "c" for x in numbers):
+    if any(x.dtype.kind == "c" for x in numbers):
         return
     g = _numbers(g).astype(np.float64)
     wide = {

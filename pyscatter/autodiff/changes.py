@@ -3,12 +3,17 @@
 A field is a number, or an array with one for each row or feature, that is made of the
 difference or of one of the arrays; its slopes are known for every element. Counts and
 places have none. A gradient of the old array is there, too; `wrt=1` leaves it out.
+
+Slopes are analytic where they are not constant piece by piece: an imaginary step of the
+arrays and of the field makes them tell how they change, for second derivatives.
 """
+
+from copy import copy
 
 import numpy as np
 
 from pyscatter import _core
-from pyscatter.autodiff.parts import equal
+from pyscatter.autodiff.parts import STEP, equal
 
 
 class Field:
@@ -46,6 +51,17 @@ class Field:
             return x
         return x.reshape(self.sum(self.new).shape)
 
+    def along(self, moves, tangent):
+        """Return the field an imaginary step away; `moves` of the arrays by position.
+
+        What takes part, and what is zero, is told by the real parts.
+        """
+        moved = copy(self)
+        moved.old = self.old + 1j * STEP * moves.get(0, 0.0)
+        moved.new = self.new + 1j * STEP * moves.get(1, 0.0)
+        moved.value = self.value + 1j * STEP * self.spread(tangent)
+        return moved
+
     @property
     def apart(self):
         """The difference."""
@@ -54,8 +70,9 @@ class Field:
 
 def _over(x, y):
     """Return x / y, zero where y is."""
+    is_zero = np.real(y) == 0
     with np.errstate(all="ignore"):
-        return np.where(y == 0, 0.0, x / np.where(y == 0, 1.0, y))
+        return np.where(is_zero, 0.0, x / np.where(is_zero, 1.0, y))
 
 
 def _winners(field, x, slope):
@@ -93,8 +110,8 @@ def _norms(field):
 def _relative(field):
     """l2 / old_norm."""
     norm, length = _norms(field)[0], np.sqrt(field.sum(field.apart**2))
-    made = _over(field.apart, length * norm)
-    return -made - _over(length * field.old, norm**3), made
+    made = _over(_over(field.apart, length), norm)
+    return -made - _over(length * field.old, norm * norm * norm), made
 
 
 def _cosine(field):
@@ -103,7 +120,7 @@ def _cosine(field):
     both = old * new
     of_old = _over(field.new, both) - field.value * _over(field.old, old**2)
     of_new = _over(field.old, both) - field.value * _over(field.new, new**2)
-    is_flat = both == 0
+    is_flat = (np.real(old) == 0) | (np.real(new) == 0)
     return np.where(is_flat, 0.0, of_old), np.where(is_flat, 0.0, of_new)
 
 
@@ -158,6 +175,12 @@ SLOPES = {
     "feature_new_m2": _of_new(_m2),
 }
 
+# Those whose slopes change from point to point; the others are linear piece by piece.
+CURVED = {
+    *("rms", "l2", "var", "rel_change", "cosine", "dot", "old_norm", "new_norm"),
+    *("new_var", "feature_m2", "feature_new_m2"),
+}
+
 
 def field_of(old, new, *, field=None, **options):
     """Return one field of the statistics, as an array."""
@@ -192,6 +215,22 @@ def _back(which):
 
 
 of_old, of_new = _back(0), _back(1)
+
+
+def bend(call, g, moves, tangent):
+    """Return how the gradients change, by position, when the arrays move."""
+    name = call.get("field")
+    if name not in CURVED:
+        return {}
+    field = call.once(Field)
+    with np.errstate(all="ignore"):
+        slopes = SLOPES[name](field.along(moves, tangent))
+    g = field.spread(g)
+    return {
+        i: np.where(field.kept, slope.imag / STEP * g, 0.0)
+        for i, slope in enumerate(slopes)
+        if slope is not None
+    }
 
 
 def forward(call, tangents):

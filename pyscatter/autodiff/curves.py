@@ -8,16 +8,14 @@ imaginary step of 1e-100 gives the change to the last bit.
 
 import numpy as np
 
-from pyscatter.autodiff import calls, entries, segments
+from pyscatter.autodiff import calls, changes, entries, segments
 from pyscatter.autodiff.buffers import finished, is_matrix, with_data
-from pyscatter.autodiff.parts import unbroadcast
+from pyscatter.autodiff.parts import STEP, unbroadcast
 from pyscatter.autodiff.products import EXTREMES, Extreme
 from pyscatter.autodiff.scatters import name_of
 from pyscatter.autodiff.wheres import Packed
 
 MULTILINEAR = {"spmm", "sddmm", "spgemm"}
-UNKNOWN = {"change_stats": "no field has one here"}
-STEP = 1e-100
 OWN_STEP = 1e-5
 
 
@@ -27,8 +25,9 @@ def bend(step, g, tangents, tangent):
         return multilinear(step, g, tangents)
     if step.name == "apply_where":
         return {1: step.call.once(Packed).bend(g, tangents[1])}
-    if step.name in UNKNOWN:
-        raise TypeError(f"{step.name} has no second derivative: {UNKNOWN[step.name]}")
+    if step.name == "change_stats":
+        made = changes.bend(step.call, g, tangents, tangent)
+        return {i: made[i] for i in step.parents if i in made}
     op = name_of(step.call.get("op", "set"))
     is_segment = step.name.startswith("segment_")
     formula = FORMULAS.get(op) if is_segment else None

@@ -15,6 +15,10 @@ from pyscatter import _core
 
 NOTHING = np.False_
 
+# An imaginary step so small that its square vanishes beside anything: what is analytic
+# changes by its derivative times the step, to the last bit.
+STEP = 1e-100
+
 
 class Address:
     """The elements that a call names: a gather and a scatter with the same options.

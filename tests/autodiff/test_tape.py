@@ -176,15 +176,6 @@ def test_nodes_of_other_tapes_are_refused():
     assert one.forward(x, None).tolist() == np.zeros((4, 3)).tolist()
 
 
-def test_second_derivatives_that_nobody_knows():
-    tape = ps.Tape()
-    x = tape.variable(A)
-    how = {"field": "rms"}
-    node = tape.apply(ps.change_stats, A + 1, x, **how)
-    with pytest.raises(TypeError, match="no second derivative"):
-        tape.hvp(node, A)
-
-
 def test_tapes_serve_several_threads():
     tape = ps.Tape()
     x = tape.variable(X)
