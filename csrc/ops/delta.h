@@ -108,8 +108,8 @@ int64_t ps_delta_next(ps_delta_reader *reader, int64_t *at);
 /* Step over what ps_delta_next would return. */
 int64_t ps_delta_skip(ps_delta_reader *reader);
 
-/* Blocks that a reader has at most. */
-int64_t ps_delta_blocks(const ps_delta *delta);
+/* No number that is still to come is below this one, and all that have been are. */
+int64_t ps_delta_least(const ps_delta_reader *reader);
 
 /* Is a delta whole: numbers ascending, in range, as many as counted, and values of
  * their size? Takes a ps_delta_check_call. */
@@ -181,12 +181,14 @@ typedef struct {
 
 ps_status ps_delta_apply(void *call, ps_run *run);
 
-/* The checksum of an array, or of what it becomes under a delta. */
+/* The checksum of an array, or of what it becomes under a delta; beside the latter, if
+ * it is wanted, that of the array as it is. */
 typedef struct {
     const char *bytes;
     int64_t nbytes;
     const ps_delta *delta; /* or NULL */
-    uint64_t checksum;
+    bool wants_base;
+    uint64_t checksum, checksum_base;
 } ps_hash_call;
 
 ps_status ps_hash_array(void *call, ps_run *run);

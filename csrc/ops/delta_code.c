@@ -457,18 +457,22 @@ ps_delta_skip(ps_delta_reader *reader)
     return n;
 }
 
-/* Items of gaps and words are read block by block, all others number by number. An
- * upper bound: blocks of escapes or zeros alone are none. */
+/* Blocks of gaps may end in escapes, which count for the number that follows. */
 int64_t
-ps_delta_blocks(const ps_delta *delta)
+ps_delta_least(const ps_delta_reader *reader)
 {
+    const ps_delta *const delta = reader->delta;
     switch (delta->encoding) {
         case PS_DELTA_gap16:
-            return ps_ceil_div(delta->items, PS_DELTA_BLOCK);
+        case PS_DELTA_runs:
+            return reader->last + 1;
         case PS_DELTA_bitmap:
-            return ps_ceil_div(delta->items, PS_DELTA_BLOCK / 64);
+            return 64 * reader->item;
+        case PS_DELTA_dense:
+            return reader->done;
         default:
-            return ps_ceil_div(delta->count, PS_DELTA_BLOCK);
+            return reader->done < delta->count ? number_at(delta, reader->done)
+                                               : ps_delta_units(delta);
     }
 }
 

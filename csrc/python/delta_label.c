@@ -179,12 +179,16 @@ ps_delta_check_op(const ps_delta_label *label, enum ps_delta_op op)
 
 int
 ps_delta_checksum(ps_state *state, PyArrayObject *array, const ps_delta *delta,
-                  uint64_t *checksum)
+                  uint64_t *checksum, uint64_t *base)
 {
     ps_hash_call call = {.bytes = PyArray_BYTES(array),
                          .nbytes = PyArray_NBYTES(array),
-                         .delta = delta};
+                         .delta = delta,
+                         .wants_base = base != NULL};
     const ps_status status = ps_run_op(state, ps_hash_array, &call, call.nbytes);
     *checksum = call.checksum;
+    if (base != NULL) {
+        *base = call.checksum_base;
+    }
     return ps_raise(state, status, "target");
 }

@@ -70,9 +70,11 @@ const char *ps_granularity_name(enum ps_granularity granularity);
 int ps_delta_check_op(const ps_delta_label *label, enum ps_delta_op op);
 
 /* The checksum of an array as it lies, contiguous and native, or of what it becomes
- * under a delta. 0 or -1. */
+ * under a delta; then *base is that of the array as it is, unless base is NULL. 0 or
+ * -1.
+ */
 int ps_delta_checksum(ps_state *state, PyArrayObject *array, const ps_delta *delta,
-                      uint64_t *checksum);
+                      uint64_t *checksum, uint64_t *base);
 
 /* Delta(...) and the method with_versions (delta_parts.c). */
 PyObject *ps_py_new_delta(PyTypeObject *type, PyObject *args, PyObject *keywords);

@@ -96,7 +96,7 @@ settle_checksums(ps_state *state, delta_work *work, PyArrayObject *old)
     label->checksum_base = work->call.checksum_old;
     label->checksum_new = work->call.checksum_new;
     return work->call.selects ? ps_delta_checksum(state, old, &work->call.delta,
-                                                  &label->checksum_new)
+                                                  &label->checksum_new, NULL)
                               : 0;
 }
 
@@ -274,11 +274,12 @@ verify_target(ps_state *state, const ps_delta_object *self, PyArrayObject *targe
         return verify != 0 ? -1 : 0;
     }
     int status = check_held(&self->label, whole, target, "target");
-    if (status == 0 && (verify & VERIFY_BASE)) {
-        status = ps_delta_checksum(state, whole, NULL, &base);
-    }
     if (status == 0 && (verify & VERIFY_NEW)) {
-        status = ps_delta_checksum(state, whole, &self->delta, &new);
+        status = ps_delta_checksum(state, whole, &self->delta, &new,
+                                   verify & VERIFY_BASE ? &base : NULL);
+    }
+    else if (status == 0) {
+        status = ps_delta_checksum(state, whole, NULL, &base, NULL);
     }
     Py_DECREF(whole);
     if (status == 0 && (verify & VERIFY_BASE) && base != self->label.checksum_base) {

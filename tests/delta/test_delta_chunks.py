@@ -64,3 +64,40 @@ def test_chunks_in_which_little_or_much_differs(level, size):
             head, _ = slow.head_of(encoding, at.tolist(), n)
             assert head in made.to_bytes()
             assert made.apply(old).tobytes() == new.tobytes()
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("granularity", slow.GRANULARITIES)
+def test_checksums_of_what_would_become(granularity, threads):
+    """Units over the ends of blocks and of chunks, and long stretches without any."""
+    ps.set_num_threads(threads)
+    rng = rng_for("become", granularity)
+    shape = (220, 3001)
+    for dtype, density in (("u2", 0.01), ("f4", 1e-5), ("c16", 0.0003), ("u1", 0.5)):
+        old = rng.integers(0, 9, shape).astype(dtype)
+        new = old.copy()
+        places = rng.random(shape) < density
+        places[50:100] = False
+        places.flat[[0, -1, 262_143, 262_144]] = True
+        new[places] += 1
+        for encoding in ("index32", "gap16", "runs", "bitmap"):
+            made = ps.delta(old, new, granularity=granularity, encoding=encoding)
+            target = old.copy()
+            made.apply(target, out=target, verify="both")
+            assert target.tobytes() == new.tobytes()
+            if encoding == "gap16":
+                check_refusals(made, old, new)
+
+
+def check_refusals(made, old, new):
+    """Targets that are not the base: what is overwritten counts for it alone."""
+    for at, verify in ((3001 * 70, "new"), (0, "base"), (3001 * 70, "both")):
+        target = old.copy()
+        target.flat[at] += 3
+        kept = target.copy()
+        with pytest.raises(ValueError, match="checksum"):
+            made.apply(target, out=target, verify=verify)
+        assert target.tobytes() == kept.tobytes()
+    target = old.copy()
+    target.flat[0] += 3
+    assert made.apply(target, verify="new").tobytes() == new.tobytes()
