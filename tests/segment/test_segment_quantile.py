@@ -68,7 +68,7 @@ def test_all_options(data):
     options = dict(draw(st.sampled_from(QUANTILES)))
     options["skipna"] = draw(st.booleans())
     options["dtype"] = draw(st.sampled_from([None, None, "f2", "f4", "f8", "g"]))
-    if values.dtype.kind in "mM":
+    if values.dtype.kind in "mM" or values.dtype.name == "bfloat16":
         options["dtype"] = None
     numbers = st.lists(st.integers(-1, 4), min_size=n, max_size=n)
     index = np.abs(draw(numbers)).astype(draw(st.sampled_from(INDEX_DTYPES)))
@@ -88,6 +88,14 @@ def test_all_options(data):
     result = outcome(ps.segment_reduce, draw_layout(draw, values), **options)
     expected = outcome(reference.segment_reduce, values, **options)
     assert_same_outcome(result, expected, f"{values!r} {options}")
+
+
+def test_a_dtype_of_another_kind_is_refused():
+    for given, asked in (("f64", "i8"), ("i32", "?"), ("bf16", "f2")):
+        with pytest.raises(TypeError, match="a cast of the same kind"):
+            ps.segment_reduce(
+                np.zeros(3, DTYPES[given]), [0, 0, 1], dtype=asked, **MEDIAN
+            )
 
 
 def test_medians_are_those_of_numpy():
