@@ -304,6 +304,29 @@ def test_long_rows_and_many_entries(format, width):
     assert_same(ps.spmm(A, X, beta=1, out=np.zeros_like(expected)), expected)
 
 
+@pytest.mark.parametrize(
+    ("name", "op"),
+    [("f32", "add"), ("f64", "add"), ("c64", "add"), ("u64", "add"), ("f32", "min")],
+)
+def test_wide_rows_are_their_columns(name, op):
+    rng = rng_for("columns", name, op)
+    A = random_matrix(rng, "csr", (60, 3000), 500, DTYPES[name])
+    X = random_values(rng, DTYPES[name], (3000, 301))
+    with np.errstate(all="ignore"):
+        columns = [ps.spmm(A, X[:, j].copy(), op=op) for j in range(301)]
+        for level in ps._core.levels():
+            ps._core.force_level(level)
+            for width in (9, 63, 127, 255, 301):
+                actual = ps.spmm(A, X[:, :width].copy(), op=op)
+                assert_same(actual, np.stack(columns[:width], 1), f"{level} {width}")
+    A.indices[-1] = 3000
+    for width in (2, 64, 301):
+        out = np.ones((60, width), DTYPES[name])
+        with pytest.raises(ValueError, match=r"indices\[499\] is 3000"):
+            ps.spmm(A, X[:, :width].copy(), op=op, out=out)
+        assert (out == 1).all()
+
+
 @pytest.mark.parametrize("format", FORMATS)
 def test_threads_and_levels_give_the_same_bits(format):
     rng = rng_for("threads", format)
