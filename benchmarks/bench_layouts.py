@@ -1,15 +1,18 @@
 """Never slower than NumPy? ``python -m benchmarks.bench_layouts``.
 
-A sweep over every kernel that kernels() lists and sizes from 1 to 1e6, over layouts and
+A sweep over every kernel that kernels() lists and sizes from 1 to 1e7, over layouts and
 axes, and over indices and values with ties. A cell is a call and NumPy's fastest twin;
 those below 0.95 are listed at the end, each measured a second time. ``--quick`` takes
-small sizes, ``--only TEXT`` the cells whose names hold the text, and ``--plot`` redraws
-the chart of the design note of scatter from the cells of layouts, if all are measured.
+small sizes, ``--sizes N ...`` those named, ``--only TEXT`` the cells whose names hold
+the text, and ``--seconds S`` as many cells, spread over all of them, as begin in that
+time. ``--plot`` redraws the chart of the design note of scatter from the cells of
+layouts up to 1e6, if all are measured.
 """
 
 import argparse
 import operator
 import sys
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -36,7 +39,8 @@ SUITES = (
     bench_where.SUITE,
     bench_nonzero.SUITE,
 )
-SIZES = tuple(10**k for k in range(7))
+SIZES = tuple(10**k for k in range(8))
+CHART_SIZES = SIZES[:-1]
 QUICK_SIZES = (10, 1000)
 FLOOR = 0.95
 WIDTH = 8  # columns of the arrays of the layouts
@@ -276,6 +280,16 @@ def ratio(cell, rounds=5):
         return max(first, ratio_of(cell.build(), 3 * rounds, 1e-3, 3 * budget))
 
 
+def spread(cells, seconds):
+    """Cells until the time is over, in an order in which neighbours lie far apart."""
+    order = rng().permutation(len(cells))
+    start = time.monotonic()
+    for i in order:
+        if time.monotonic() - start > seconds:
+            return
+        yield cells[i]
+
+
 def sweep(cells, out=print):
     """All ratios, in lines of one name; returns them by (group, name), then size."""
     found, line = {}, None
@@ -341,17 +355,22 @@ def main(argv=None):
     parser.add_argument("--quick", action="store_true", help="small sizes")
     parser.add_argument("--only", default="", help="cells whose name has this text")
     parser.add_argument("--plot", action="store_true", help="layouts; redraw the chart")
+    parser.add_argument("--sizes", type=float, nargs="+", help="these alone")
+    parser.add_argument("--seconds", type=float, help="a part, in this time")
     args = parser.parse_args(argv)
     harness.restart_clean(threads=1)
-    sizes = QUICK_SIZES if args.quick else SIZES
+    sizes = CHART_SIZES if args.plot else SIZES
+    sizes = QUICK_SIZES if args.quick else sizes
+    sizes = sizes if args.sizes is None else [int(n) for n in args.sizes]
     parts = [layout_cells] if args.plot else [kernel_cells, layout_cells, tie_cells]
     cells = [c for part in parts for c in part(sizes) if args.only in c.name]
-    found = sweep(cells)
+    found = sweep(cells if args.seconds is None else spread(cells, args.seconds))
     slow = below(found)
-    print(f"\n{len(cells)} cells, {len(slow)} below {FLOOR}")
+    measured = sum(map(len, found.values()))
+    print(f"\n{measured} of {len(cells)} cells, {len(slow)} below {FLOOR}")
     for value, name, n in slow:
         print(f"{value:6.2f}  {name}, {n:,} elements")
-    if args.plot and not (args.quick or args.only):
+    if args.plot and measured == len(cells) and sizes is CHART_SIZES and not args.only:
         CHART.write_text(chart(found))
     return 0
 

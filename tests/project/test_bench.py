@@ -112,8 +112,19 @@ def test_the_sweep_of_layouts_lists_what_is_slow(monkeypatch, capsys):
     monkeypatch.setattr(harness, "restart_clean", lambda threads: None)
     assert bench_layouts.main(["--quick", "--only", "nonzero, C"]) == 0
     out = capsys.readouterr().out
-    assert "4 cells, 2 below 0.95" in out
+    assert "4 of 4 cells, 2 below 0.95" in out
     assert "0.90  nonzero, C, axis 0, 10 elements" in out
+
+
+def test_the_sweep_of_layouts_takes_sizes_and_a_time(monkeypatch, capsys):
+    monkeypatch.setattr(bench_layouts, "ratio", lambda cell: 2)
+    monkeypatch.setattr(harness, "restart_clean", lambda threads: None)
+    for seconds, measured in (("60", 2), ("-1", 0)):
+        options = ["--sizes", "1e7", "--seconds", seconds, "--only", "nonzero, C"]
+        assert bench_layouts.main(options) == 0
+        out = capsys.readouterr().out
+        assert f"{measured} of 2 cells, 0 below 0.95" in out
+        assert out.count("1e+07:") == measured
 
 
 def test_the_chart_of_layouts_has_every_curve():
