@@ -142,6 +142,19 @@ def test_an_empty_axis_has_no_rows():
         ps.add_at(np.zeros((3, 0)), (np.zeros(N, int), np.zeros(N, int)), 1.0)
 
 
+def test_far_targets_that_nobody_sees():
+    """A fresh result of more than a megabyte, which is left alone by a bad index."""
+    rng = rng_for("far")
+    index, a = tuple_of(rng, (400, 500)), rng.standard_normal((400, 500))
+    values = rng.standard_normal(N)
+    for op in ("add", "max", "set"):
+        result = ps.scatter_nd(a, np.stack(index, 1), values, op=op)
+        assert_same(result, expected(op, a, index, values))
+    index[1][7] = 500
+    with pytest.raises(IndexError, match="index 500 is out of bounds for axis 1"):
+        ps.scatter_nd(a, np.stack(index, 1), values, op="add")
+
+
 def test_large_spans_have_wide_numbers():
     """Beyond 2**31 elements, of which a map of memory touches a few."""
     side = 50_000
