@@ -91,7 +91,9 @@ static PyObject *
 zeros_of(job *work)
 {
     if (work->zeros == NULL) {
-        PyObject *const like = PyTuple_GET_ITEM(work->call->primals, 0);
+        PyObject *const primals = work->call->primals;
+        PyObject *const like =
+                PyTuple_GET_SIZE(primals) > 0 ? PyTuple_GET_ITEM(primals, 0) : Py_None;
         if (!is_of_type(like, work->g)) {
             return bad_recipe();
         }
@@ -145,7 +147,8 @@ value_of(job *work, PyObject *node, int depth)
     return PyTuple_CheckExact(node) ? call_of(work, node, depth) : Py_NewRef(node);
 }
 
-/* Positional operands that were not given are left out: they are the last ones. */
+/* A new reference; NULL with an exception. Positional operands that were not given are
+ * left out: they are the last ones. */
 static PyObject *
 call_of(job *work, PyObject *node, int depth)
 {
@@ -202,7 +205,8 @@ static int
 put(const job *work, PyObject *made, PyObject *position, PyObject *part)
 {
     if (!PyLong_CheckExact(position)) {
-        return bad_recipe() == NULL ? -1 : 0;
+        bad_recipe();
+        return -1;
     }
     const long i = PyLong_AsLong(position);
     if (i < 0 || i >= PyTuple_GET_SIZE(made) || !is_wanted(work, position)) {
@@ -324,7 +328,8 @@ bool
 ps_are_plain(ps_state *state, PyObject *primals, PyObject *wanted)
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(wanted); i++) {
-        const long at = PyLong_AsLong(PyTuple_GET_ITEM(wanted, i));
+        PyObject *const position = PyTuple_GET_ITEM(wanted, i);
+        const long at = PyLong_CheckExact(position) ? PyLong_AsLong(position) : -1;
         if (at < 0 || at >= PyTuple_GET_SIZE(primals)) {
             return false;
         }

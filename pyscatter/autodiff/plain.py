@@ -2,9 +2,9 @@
 
 A general rule looks at some ten options before it does anything. Inner loops of Python
 are full of calls that have none, for which the transpose is one call of the library or
-two. These are written down here as data, which `_core.pull_plain` evaluates without a
-frame of Python; where a call is not so plain, it gives up, and the general rule is
-asked. Tests hold both to the same numbers.
+two. These are written down here as data, which pullbacks follow without a frame of
+Python (csrc/python/pullback_plain.c); where a call is not so plain, they give up, and
+the general rule is asked. Tests hold both to the same numbers.
 
 An operation has a dict of recipes: for calls without options that of None; for calls
 with `op` alone that of the op, or of "op"; with another option alone that of its name.
