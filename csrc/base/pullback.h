@@ -1,5 +1,4 @@
-/* Pullbacks of what is not linear: what their kernels are given, their steps, and the
- * table of them.
+/* Pullbacks of what is not linear: what their kernels are given, and their steps.
  *
  * A call that reduced n entries to rows of `width` elements is taken back in a few
  * steps. Steps over elements prepare what steps over entries then take.
@@ -42,9 +41,5 @@ enum ps_pull_step {
 /* Items [from, to) of elements, of rows or of entries, as the step says. */
 typedef void (*ps_pull_kernel)(enum ps_pull_step step, const ps_pull *pull,
                                int64_t from, int64_t to);
-
-/* By enum ps_dtype: float32 and float64. One table for all CPU levels: an entry reads
- * and writes where its index says, of which no level makes vectors. */
-extern const ps_pull_kernel ps_pull_kernels[];
 
 #endif

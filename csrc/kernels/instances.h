@@ -129,6 +129,7 @@ extern const ps_delta_kernels GRID(delta, ISA);
 extern const struct ps_change_kernels GRID(change, ISA);
 extern const ps_key_kernels GRID(keys, baseline);
 DECLARE_GRID(accumulate, ISA_OF_ELEMENTS)
+DECLARE_GRID(pull, baseline)
 /* clang-format on */
 
 const ps_kernel_table TABLE(ISA) = {

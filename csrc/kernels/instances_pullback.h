@@ -4,8 +4,6 @@
  */
 #include "kernels/stamps.h"
 
-#include "base/pullback.h"
-
 #define TEMPLATE "kernels/pullback_extreme.tmpl.h"
 #include "kernels/foreach_dtype.h"
 #define TEMPLATE "kernels/pullback.tmpl.h"
@@ -19,6 +17,6 @@
 PULL_INSTANCE(f32)
 PULL_INSTANCE(f64)
 
-const ps_pull_kernel ps_pull_kernels[PS_NUM_DTYPES] = {
+const GRID_OF(pull, PS_NUM_DTYPES) = {
     [PS_f32] = NAME(pull, step, f32), [PS_f64] = NAME(pull, step, f64)};
 /* clang-format on */

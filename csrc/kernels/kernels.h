@@ -10,6 +10,7 @@
 #define PS_KERNELS_KERNELS_H
 
 #include "base/cpu.h"
+#include "base/pullback.h"
 #include "base/tables.h"
 
 /* n pairs: byte offset into the target, number of the value; source NULL: 0, 1, ... */
@@ -494,6 +495,8 @@ typedef struct {
     int64_t (*const (*accumulate)[PS_NUM_ALL_DTYPES])(enum ps_accumulation how,
                                                       char *acc, const char *g,
                                                       int64_t n, double weight);
+    /* pullback.tmpl.h: of float32 and float64 */
+    const ps_pull_kernel *pull;
 } ps_kernel_table;
 
 /* The table in force. */

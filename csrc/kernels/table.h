@@ -82,4 +82,5 @@
     .keys = &GRID(keys, baseline),
     .bins = &GRID(bin_kernels, ISA),
     .accumulate = GRID(accumulate, ISA_OF_ELEMENTS),
+    .pull = GRID(pull, baseline),
         /* clang-format on */

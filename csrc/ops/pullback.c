@@ -212,7 +212,7 @@ ps_pull_back(void *argument, ps_run *run)
     job work = {.run = run,
                 .call = call,
                 .pull = call->pull,
-                .kernel = ps_pull_kernels[call->type]};
+                .kernel = ps_kernels()->pull[call->type]};
     PS_TRY(get_room(&work));
     ps_status status = read_index(&work);
     if (status.code == PS_OK) {
