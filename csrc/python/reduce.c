@@ -221,6 +221,20 @@ sum_weights(ps_reduce *work)
 
 /* ---- what a call before has found ---- */
 
+/* Is the result of this call laid out as that of the other? Numbers among the arguments
+ * are asked anew for each op, and may answer differently; so may arrays of the caller
+ * have other axes by then. `array` is of the other call. */
+static bool
+is_laid_out_as(const ps_reduce *work, const ps_reduce *before, bool has_rows,
+               PyArrayObject *array)
+{
+    npy_intp shape[PS_MAX_DIMS + 1];
+    const int ndim = ps_result_shape(work, has_rows, shape);
+    return before->axis == work->axis && before->batch_dims == work->batch_dims &&
+           before->is_fine == work->is_fine && ndim == PyArray_NDIM(array) &&
+           PyArray_CompareLists(PyArray_DIMS(array), shape, ndim);
+}
+
 /* Counts that only the pass over the sums has read: those that are a result themselves
  * belong to whoever has it, and empty segments may be filled there. */
 static bool
@@ -232,7 +246,8 @@ take_counts(ps_reduce *work)
            (before->counts == NULL || before->reduction->of == PS_FOLD_ONES)) {
         before = before->before;
     }
-    if (is_result || before == NULL || before->is_fine != work->is_fine) {
+    if (is_result || before == NULL ||
+        !is_laid_out_as(work, before, work->is_fine, before->counts)) {
         return false;
     }
     work->counts = (PyArrayObject *)Py_NewRef((PyObject *)before->counts);
@@ -254,8 +269,9 @@ take_sums(ps_reduce *work)
         before = before->before;
     }
     if (before == NULL || !ps_adds_values(work->reduction) || work->starts ||
-        before->is_fine != work->is_fine || before->compensated != work->compensated ||
+        before->compensated != work->compensated ||
         before->are_weighed != work->are_weighed ||
+        !is_laid_out_as(work, before, true, before->plain) ||
         !PyArray_EquivTypes(PyArray_DESCR(before->plain), work->types.sum)) {
         return false;
     }

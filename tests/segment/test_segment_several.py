@@ -72,3 +72,47 @@ def test_with_weights():
         for op, one in zip(ops, together, strict=True):
             other = ps.segment_reduce(values, op=op, weights=weights, **where)
             assert one.tobytes() == other.tobytes(), op
+
+
+class Answers:
+    """A number that is another one each time it is asked for, the last one for good."""
+
+    def __init__(self, *numbers):
+        self.numbers = list(numbers)
+
+    def __index__(self):
+        return self.numbers.pop(0) if len(self.numbers) > 1 else self.numbers[0]
+
+
+@pytest.mark.parametrize("sizes", [(9, 200_000), (200_000, 9)])
+@pytest.mark.parametrize("weighs", [False, True])
+def test_another_number_of_segments_for_each_op(sizes, weighs):
+    """What is shared has the shape of each call, or is not shared."""
+    rng = rng_for("several ops, answers")
+    values, ids = rng.random((100, 2)), rng.integers(0, 9, 100)
+    given = {"weights": rng.random(100)} if weighs else {}
+    together = ps.segment_reduce(
+        values, ids, Answers(*sizes), op=("add", "mean"), **given
+    )
+    for op, one, size in zip(("add", "mean"), together, sizes, strict=True):
+        other = ps.segment_reduce(values, ids, size, op=op, **given)
+        assert one.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("shape", [(100,), (100, 40)])
+def test_values_of_other_axes_for_each_op(shape):
+    """A number that resizes the values as the second op asks for it."""
+    rng = rng_for("several ops, axes")
+    memory, ids = np.ones((100, 4)), rng.integers(0, 9, 100)
+
+    class Resizes(Answers):
+        def __index__(self):
+            if len(self.numbers) == 1:
+                memory.resize(shape, refcheck=False)
+            return super().__index__()
+
+    added, mean = ps.segment_reduce(
+        memory, ids, Resizes(9, 9), op=("add", "mean"), weights=np.ones(100)
+    )
+    assert added.shape == (9, 4)
+    assert mean.shape == (9, *shape[1:])
