@@ -24,7 +24,8 @@ typedef struct {
 PyObject *ps_recipe_of(PyObject *recipes, PyObject *options, PyObject **option);
 
 /* Are the arguments at these positions float32 or float64: arrays without a class of
- * their own, matrices of such numbers, Python floats? */
+ * their own, matrices of such numbers, Python floats? False with an exception where
+ * positions are no integers. */
 bool ps_are_plain(ps_state *state, PyObject *primals, PyObject *wanted);
 
 /* A new tuple with the gradient of each argument, or None: the general rule has to be

@@ -56,8 +56,8 @@ new_call(PyTypeObject *type, PyObject *args, PyObject *keywords)
         PyErr_SetString(PyExc_TypeError, "Call() takes no keywords");
         return NULL;
     }
-    if (!PyArg_ParseTuple(args, "OOOOO|O!", &field[0], &field[1], &field[2], &field[3],
-                          &field[4], &PyTuple_Type, &wanted)) {
+    if (!PyArg_ParseTuple(args, "OOOOO|O!:Call", &field[0], &field[1], &field[2],
+                          &field[3], &field[4], &PyTuple_Type, &wanted)) {
         return NULL;
     }
     PyObject *const none = wanted == NULL ? PyTuple_New(0) : Py_NewRef(wanted);

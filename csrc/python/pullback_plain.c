@@ -147,6 +147,18 @@ value_of(job *work, PyObject *node, int depth)
     return PyTuple_CheckExact(node) ? call_of(work, node, depth) : Py_NewRef(node);
 }
 
+/* Names of keywords, of n operands at most. What is called may take for granted that
+ * they are strings. */
+static bool
+are_names(PyObject *names, Py_ssize_t n)
+{
+    bool are = PyTuple_CheckExact(names) && PyTuple_GET_SIZE(names) <= n;
+    for (Py_ssize_t i = 0; are && i < PyTuple_GET_SIZE(names); i++) {
+        are = PyUnicode_CheckExact(PyTuple_GET_ITEM(names, i));
+    }
+    return are;
+}
+
 /* A new reference; NULL with an exception. Positional operands that were not given are
  * left out: they are the last ones. */
 static PyObject *
@@ -155,8 +167,7 @@ call_of(job *work, PyObject *node, int depth)
     const Py_ssize_t n = PyTuple_GET_SIZE(node) - 2;
     PyObject *const names = n >= 0 ? PyTuple_GET_ITEM(node, 1) : NULL;
     if (names == NULL || n > MOST_OPERANDS || depth == MOST_DEPTH ||
-        (names != Py_None &&
-         (!PyTuple_CheckExact(names) || PyTuple_GET_SIZE(names) > n))) {
+        (names != Py_None && !are_names(names, n))) {
         return bad_recipe();
     }
     const Py_ssize_t named = names != Py_None ? PyTuple_GET_SIZE(names) : 0;
@@ -324,12 +335,18 @@ ps_recipe_of(PyObject *recipes, PyObject *options, PyObject **option)
     return Py_XNewRef(found);
 }
 
+/* Positions are ints, which are the same numbers whenever they are looked at: those of
+ * other objects are what code of theirs returns. */
 bool
 ps_are_plain(ps_state *state, PyObject *primals, PyObject *wanted)
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(wanted); i++) {
         PyObject *const position = PyTuple_GET_ITEM(wanted, i);
-        const long at = PyLong_CheckExact(position) ? PyLong_AsLong(position) : -1;
+        if (!PyLong_Check(position)) {
+            PyErr_SetString(PyExc_TypeError, "positions of arguments must be integers");
+            return false;
+        }
+        const long at = PyLong_AsLong(position);
         if (at < 0 || at >= PyTuple_GET_SIZE(primals)) {
             return false;
         }

@@ -154,6 +154,13 @@ class Pullback(Call):
 
     __slots__ = ()
 
+    @property
+    def __signature__(self):
+        """How it is called, which its base in C does not tell."""
+        import inspect
+
+        return inspect.signature(self.by_rule)
+
     def by_rule(self, g, *, into=None, sparse=False, coalesce=False):
         """Return one gradient for each positional argument of the call.
 

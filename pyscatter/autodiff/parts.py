@@ -161,6 +161,12 @@ class Call(_core.Call):
 
     __slots__ = ()
 
+    def __reduce__(self):
+        """Return what a copy is made from; it keeps things of its own."""
+        given = self.rule, self.primals, self.options, self.out, self.ties, self.wanted
+        names = "bound", "recipe", "option"
+        return type(self), given, (None, {name: getattr(self, name) for name in names})
+
     @property
     def args(self):
         """All arguments by name."""

@@ -1,6 +1,8 @@
 """Pullbacks of plain calls in one piece are those of the general rules."""
 
+import copy
 import gc
+import inspect
 import sys
 from contextlib import suppress
 
@@ -197,6 +199,13 @@ def test_recipes_that_are_none():
     pullback.primals, pullback.wanted, pullback.recipe = (), (), (3, ((0,), -3))
     with pytest.raises(TypeError, match="recipe"):
         pullback(X)
+    for recipe in ((3, (None, -3)), (3, (0, (sum, (5,), [1], 2)))):
+        _, pullback = ps.vjp(ps.gather, A, IDS)
+        pullback.recipe, pullback.primals, pullback.wanted = recipe, (), ()
+        if recipe[1][0] == 0:
+            pullback.primals, pullback.wanted = (A, IDS), (0,)
+        with pytest.raises(TypeError, match="no such recipe"):
+            pullback(X)
     for name in ("primals", "wanted", "out", "ties", "rule", "options"):
         for value in (None, (), (7,), ("a",), 0):
             _, pullback = ps.vjp(ps.scatter, A, IDS, X, op="max")
@@ -206,6 +215,35 @@ def test_recipes_that_are_none():
             delattr(pullback, name)
             with suppress(TypeError, AttributeError):
                 pullback(A)
+
+
+def test_positions_that_change():
+    """Code of an argument is not asked twice which position it is."""
+
+    class Moving:
+        def __init__(self):
+            self.asked = 0
+
+        def __index__(self):
+            self.asked += 1
+            return 0 if self.asked == 1 else 10**7
+
+    _, pullback = ps.vjp(ps.gather, A, IDS)
+    pullback.recipe, pullback.wanted = (3, (10**7, -1)), (Moving(),)
+    with pytest.raises(TypeError, match="must be integers"):
+        pullback(X)
+
+
+def test_copies_and_how_it_is_called():
+    out, pullback = ps.vjp(ps.spmm, MATRIX, A)
+    g = np.ones_like(out)
+    of_A, of_X = pullback(g)
+    for other in (copy.copy(pullback), copy.deepcopy(pullback)):
+        mine = other(g)
+        assert other is not pullback and other.recipe is not None
+        assert np.array_equal(mine[0].data, of_A.data)
+        assert np.array_equal(mine[1], of_X)
+    assert str(inspect.signature(pullback)).startswith("(g, *, into=None")
 
 
 def test_starts_that_are_none():
