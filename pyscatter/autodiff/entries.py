@@ -17,7 +17,7 @@ def sums(call, x):
     elif hasattr(it.at.index, "n_dropped"):
         size = it.at.index.size
     else:
-        size = 1 + int(np.max(it.at.index, initial=-1))
+        size = 1 + int(np.max(it.at.index, initial=0))
     ndim = len(
         it.at.index.shape if hasattr(it.at.index, "shape") else np.shape(it.at.index)
     )
@@ -76,6 +76,7 @@ def expand_forward(call, tangents):
 def counted(call):
     """Return (x, axis, where) with an axis for each of a weight's."""
     x = np.asarray(call.get("x"))
+    x = x if x.size else x.astype(np.intp)  # an empty list is one of integers
     rest = (1,) * (call.out.ndim - x.ndim)
     axis = call.get("axis")
     axis = 0 if axis is None else int(axis) % x.ndim

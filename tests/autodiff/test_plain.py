@@ -169,6 +169,20 @@ def test_recipes_ask_no_rule(op, primals, options, monkeypatch):
         assert part is None or np.shape(numbers(part)) == np.shape(numbers(x))
 
 
+def test_rules_of_ids_without_a_sign_and_of_none():
+    ids, g = np.array([0, 1, 1], np.uint8), np.array([1.0, 2.0, 4.0])
+    for op, expected in (
+        (ps.segment_softmax, [0, -0.5, 0.5]),
+        (ps.segment_log_softmax, [0, -1, 1]),
+    ):
+        _, pullback = ps.vjp(op, np.zeros(3), ids)
+        pullback.recipe = None
+        assert np.allclose(pullback(g)[0], expected)
+    _, pullback = ps.vjp(ps.bincount, [], np.zeros(0), 3)
+    pullback.recipe = None
+    assert pullback(g)[1].shape == (0,)
+
+
 def test_a_cotangent_stays_writeable():
     out, pullback = ps.vjp(ps.sddmm, MATRIX, X[:5], A)
     g = np.ones_like(out)
