@@ -222,10 +222,14 @@ clear_fields(PyObject *object)
     return 0;
 }
 
+/* A call may hold another one, and so on: a long chain ends piece by piece. */
 static void
 end(PyObject *object)
 {
+    PyObject_GC_UnTrack(object);
+    Py_TRASHCAN_BEGIN(object, end);
     ps_end_object(object, clear_fields);
+    Py_TRASHCAN_END;
 }
 
 int

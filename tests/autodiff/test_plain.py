@@ -4,6 +4,7 @@ import copy
 import gc
 import inspect
 import sys
+import threading
 from contextlib import suppress
 
 import numpy as np
@@ -285,6 +286,18 @@ def test_a_call_that_holds_itself_is_collected():
     del pullback
     gc.collect()
     assert sys.getrefcount(A) < kept
+
+
+def test_a_long_chain_of_calls_ends():
+    chain = []
+    for _ in range(30_000):
+        chain = [ps._core.Call(None, (), {}, *chain or [None], "even")]
+    size = threading.stack_size(1 << 18)
+    thread = threading.Thread(target=chain.clear)
+    thread.start()
+    threading.stack_size(size)
+    thread.join()
+    assert not chain
 
 
 @pytest.mark.parametrize("op", ["sub", "mul", "mean"])
