@@ -19,7 +19,7 @@ enum {
      * elements has to meet on the average (measured above is_copied). */
     COPIED_BYTES = 256 << 10,
     MANY_ENTRIES = 16,
-    /* Entries of a tuple of indices up to which it becomes one, in 64 MiB; those that
+    /* Entries of a tuple of indices up to which it becomes one, in 64 MiB, or 128; those that
      * fit one list do not: ns a pair of int64 added to float64, by one list / joined:
      * 300 pairs 4.5 / 5.1, 2,000 1.8 / 2.1; by several lists / joined, 5,000 2.1 / 1.9,
      * of columns of one array 3.5 / 2.3; 1e6 into 1e6 6.5 / 4.1 and 8.8 / 3.9, their

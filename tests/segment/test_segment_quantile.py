@@ -91,10 +91,10 @@ def test_all_options(data):
 
 
 def test_a_dtype_of_another_kind_is_refused():
-    for given, asked in (("f64", "i8"), ("i32", "?"), ("bf16", "f2")):
+    for stored, asked in (("f64", "i8"), ("i32", "?"), ("bf16", "f2")):
         with pytest.raises(TypeError, match="a cast of the same kind"):
             ps.segment_reduce(
-                np.zeros(3, DTYPES[given]), [0, 0, 1], dtype=asked, **MEDIAN
+                np.zeros(3, DTYPES[stored]), [0, 0, 1], dtype=asked, **MEDIAN
             )
 
 
