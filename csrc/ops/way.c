@@ -19,11 +19,12 @@ enum {
      * elements has to meet on the average (measured above is_copied). */
     COPIED_BYTES = 256 << 10,
     MANY_ENTRIES = 16,
-    /* Entries of a tuple of indices up to which it becomes one, in 64 MiB, or 128; those that
-     * fit one list do not: ns a pair of int64 added to float64, by one list / joined:
-     * 300 pairs 4.5 / 5.1, 2,000 1.8 / 2.1; by several lists / joined, 5,000 2.1 / 1.9,
-     * of columns of one array 3.5 / 2.3; 1e6 into 1e6 6.5 / 4.1 and 8.8 / 3.9, their
-     * maxima 11.5 / 4.5; 200,000 rows of 16 float32 into 100 x 100 9.1 / 7.2 (Zen 3).
+    /* Entries of a tuple of indices up to which it becomes one, in 64 MiB, of wide
+     * numbers 128; those that fit one list do not: ns a pair of int64 added to float64,
+     * by one list / joined: 300 pairs 4.5 / 5.1, 2,000 1.8 / 2.1; by several lists /
+     * joined, 5,000 2.1 / 1.9, of columns of one array 3.5 / 2.3; 1e6 into 1e6 6.5
+     * / 4.1 and 8.8 / 3.9, their maxima 11.5 / 4.5; 200,000 rows of 16 float32 into 100
+     * x 100 9.1 / 7.2 (Zen 3).
      */
     JOINED_MOST = 16 << 20,
     /* Bytes of a target that nobody sees, of which lists read the index once as well,
