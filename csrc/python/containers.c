@@ -475,15 +475,7 @@ ps_add_containers(PyObject *module)
                         .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
                                  Py_TPFLAGS_BASETYPE | Py_TPFLAGS_IMMUTABLETYPE,
                         .slots = slots};
-    ps_state *const state = ps_get_state(module);
-    state->container_type = PyType_FromModuleAndSpec(module, &spec, NULL);
-    if (state->container_type == NULL) {
-        if (!PyErr_Occurred()) {
-            PyErr_NoMemory();
-        }
-        return -1;
-    }
-    return PyModule_AddFunctions(module, functions) < 0
-                   ? -1
-                   : PyModule_AddObjectRef(module, "Container", state->container_type);
+    PyObject **const kept = &ps_get_state(module)->container_type;
+    const int status = ps_add_type(module, &spec, kept);
+    return status < 0 ? status : PyModule_AddFunctions(module, functions);
 }

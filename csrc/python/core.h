@@ -142,6 +142,10 @@ ps_status ps_run_op(ps_state *state, ps_op_fn op, void *call, int64_t nbytes);
 
 /* ---- objects of our types ---- */
 
+/* Make a type, which the module has under the last part of its name; `kept` holds it
+ * too, or is NULL. A refusal of memory may come without an exception. 0 or -1. */
+int ps_add_type(PyObject *module, PyType_Spec *spec, PyObject **kept);
+
 /* The end of an object that the collector knows and that owns what `clear` releases:
  * the base of a Python class may be its type. */
 static inline void

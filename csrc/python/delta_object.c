@@ -425,15 +425,7 @@ ps_add_delta(PyObject *module)
                         .basicsize = sizeof(ps_delta_object),
                         .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
                         .slots = slots};
-    ps_state *const state = ps_get_state(module);
-    state->delta_type = PyType_FromModuleAndSpec(module, &spec, NULL);
-    if (state->delta_type == NULL) {
-        if (!PyErr_Occurred()) {
-            PyErr_NoMemory();
-        }
-        return -1;
-    }
-    return PyModule_AddFunctions(module, functions) < 0
-                   ? -1
-                   : PyModule_AddObjectRef(module, "Delta", state->delta_type);
+    PyObject **const kept = &ps_get_state(module)->delta_type;
+    const int status = ps_add_type(module, &spec, kept);
+    return status < 0 ? status : PyModule_AddFunctions(module, functions);
 }

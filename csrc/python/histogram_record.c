@@ -126,13 +126,5 @@ ps_add_histogram_record(PyObject *module)
                         .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
                                  Py_TPFLAGS_BASETYPE | Py_TPFLAGS_IMMUTABLETYPE,
                         .slots = slots};
-    ps_state *const state = ps_get_state(module);
-    state->record_type = PyType_FromModuleAndSpec(module, &spec, NULL);
-    if (state->record_type == NULL) {
-        if (!PyErr_Occurred()) {
-            PyErr_NoMemory();
-        }
-        return -1;
-    }
-    return PyModule_AddObjectRef(module, "HistogramRecord", state->record_type);
+    return ps_add_type(module, &spec, &ps_get_state(module)->record_type);
 }

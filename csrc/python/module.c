@@ -54,6 +54,27 @@ ps_get_state(PyObject *module)
     return PyModule_GetState(module);
 }
 
+int
+ps_add_type(PyObject *module, PyType_Spec *spec, PyObject **kept)
+{
+    PyObject *const type = PyType_FromModuleAndSpec(module, spec, NULL);
+    if (type == NULL) {
+        if (!PyErr_Occurred()) {
+            PyErr_NoMemory();
+        }
+        return -1;
+    }
+    const int status =
+            PyModule_AddObjectRef(module, strrchr(spec->name, '.') + 1, type);
+    if (kept != NULL) {
+        *kept = type;
+    }
+    else {
+        Py_DECREF(type);
+    }
+    return status;
+}
+
 #define HELPER_ROW(name, module) [PS_HELPER_##name] = {#name, module},
 static const struct {
     const char *name, *module;

@@ -247,14 +247,5 @@ ps_add_calls(PyObject *module)
                         .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
                                  Py_TPFLAGS_BASETYPE | Py_TPFLAGS_IMMUTABLETYPE,
                         .slots = slots};
-    PyObject *const type = PyType_FromModuleAndSpec(module, &spec, NULL);
-    if (type == NULL) {
-        if (!PyErr_Occurred()) {
-            PyErr_NoMemory();
-        }
-        return -1;
-    }
-    const int status = PyModule_AddObjectRef(module, "Call", type);
-    Py_DECREF(type);
-    return status;
+    return ps_add_type(module, &spec, NULL);
 }
