@@ -55,7 +55,7 @@ def long_keys():
     yield "days", keys.astype("M8[D]")
     yield (
         "days and none",
-        np.where(keys == 3, np.datetime64("NaT"), keys.astype("M8[D]")),
+        np.where(keys == 3, np.datetime64("NaT", "D"), keys.astype("M8[D]")),
     )
     yield "letters", (keys + 20).astype(np.uint8).view("S1")
     yield "two", (keys, rng.integers(0, 7, n))
