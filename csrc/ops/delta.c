@@ -130,12 +130,13 @@ tally_part(ps_delta_part *part, const uint64_t *word, int64_t n_words, int64_t b
     set_part(part, &bits, base);
 }
 
-/* Room for bytes of a chunk that are put aside, an even number of them; -1: there is
- * none. Whoever comes first takes it, in any order, since each part remembers its
- * place. */
+/* Room for bytes of a chunk that are put aside, where the next ones may be words of two
+ * bytes; -1: there is none. Whoever comes first takes it, in any order, since each part
+ * remembers its place. */
 static int64_t
-take_staging(ready_delta *ready, int64_t nbytes)
+take_staging(ready_delta *ready, int64_t n_bytes)
 {
+    const int64_t nbytes = ps_ceil_div(n_bytes, 2) * 2;
     const int64_t room = ready->call->staging_nbytes - nbytes;
     const int64_t at = room >= 0 ? atomic_fetch_add(&ready->staged, nbytes) : 0;
     return at <= room ? at : -1;
@@ -148,8 +149,8 @@ stage_values(ready_delta *ready, ps_delta_part *part, int64_t first,
              const uint64_t *word, int64_t n_words)
 {
     const ps_delta_call *const call = ready->call;
-    const int64_t nbytes = ps_ceil_div(part->count * call->itemsize, 2) * 2;
-    const int64_t at = take_staging(ready, nbytes), offset = first * call->itemsize;
+    const int64_t at = take_staging(ready, part->count * call->itemsize);
+    const int64_t offset = first * call->itemsize;
     if (at < 0) {
         return;
     }
@@ -171,8 +172,7 @@ stage_places(ready_delta *ready, ps_delta_part *part, int64_t first,
     ps_bits bits;
     ps_kernels()->delta->spread(&bits, place, word, n_words);
     set_part(part, &bits, first);
-    const int64_t nbytes = ps_ceil_div(bits.count * call->itemsize, 2) * 2;
-    const int64_t at = take_staging(ready, 2 * bits.count + nbytes);
+    const int64_t at = take_staging(ready, bits.count * (2 + call->itemsize));
     const int64_t offset = first * call->itemsize;
     if (at < 0) {
         return;

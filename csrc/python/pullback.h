@@ -23,6 +23,9 @@ typedef struct {
  * of its name. The option's value goes to *option, a new reference. */
 PyObject *ps_recipe_of(PyObject *recipes, PyObject *options, PyObject **option);
 
+/* Is it a float32 or float64 array without a class of its own? */
+bool ps_is_real(PyObject *object);
+
 /* Are the arguments at these positions float32 or float64: arrays without a class of
  * their own, matrices of such numbers, Python floats? False with an exception where
  * positions are no integers. */

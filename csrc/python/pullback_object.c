@@ -80,14 +80,6 @@ enum {
     N_ARGS
 };
 
-static bool
-is_real_array(PyObject *object)
-{
-    return PyArray_CheckExact(object) &&
-           (PyArray_TYPE((PyArrayObject *)object) == NPY_FLOAT32 ||
-            PyArray_TYPE((PyArrayObject *)object) == NPY_FLOAT64);
-}
-
 /* The result and the pullback of a plain call, a new tuple. */
 static PyObject *
 begun(PyObject *const *args, PyObject *recipe, PyObject *option)
@@ -98,7 +90,7 @@ begun(PyObject *const *args, PyObject *recipe, PyObject *option)
     PyObject *const out = PyObject_VectorcallDict(
             args[CALLED], first, (size_t)PyTuple_GET_SIZE(primals),
             option != NULL ? args[OPTIONS] : NULL);
-    if (out == NULL || !is_real_array(out)) {
+    if (out == NULL || !ps_is_real(out)) {
         Py_XDECREF(out);
         return out != NULL ? Py_NewRef(Py_None) : NULL;
     }

@@ -56,9 +56,8 @@ bad_recipe(void)
     return NULL;
 }
 
-/* A float32 or float64 array without a class of its own. */
-static bool
-is_real(PyObject *object)
+bool
+ps_is_real(PyObject *object)
 {
     if (!PyArray_CheckExact(object)) {
         return false;
@@ -72,7 +71,7 @@ is_real(PyObject *object)
 static bool
 is_of_type(PyObject *object, PyObject *g)
 {
-    return is_real(object) &&
+    return ps_is_real(object) &&
            PyArray_TYPE((PyArrayObject *)object) == PyArray_TYPE((PyArrayObject *)g);
 }
 
@@ -353,7 +352,7 @@ ps_are_plain(ps_state *state, PyObject *primals, PyObject *wanted)
         PyObject *const x = PyTuple_GET_ITEM(primals, at);
         const ps_container *const matrix =
                 PyArray_CheckExact(x) ? NULL : ps_container_of(state, x);
-        if (!is_real(matrix != NULL ? matrix->data : x) && !PyFloat_CheckExact(x)) {
+        if (!ps_is_real(matrix != NULL ? matrix->data : x) && !PyFloat_CheckExact(x)) {
             return false;
         }
     }
@@ -388,7 +387,7 @@ ps_pull_plain(ps_state *state, const ps_plain_call *call, PyObject *g)
         !PyTuple_CheckExact(call->wanted) || PyTuple_GET_SIZE(call->recipe) == 0) {
         return bad_recipe();
     }
-    if (is_real(g) && is_like(call->out, g) &&
+    if (ps_is_real(g) && is_like(call->out, g) &&
         PyTuple_GET_SIZE(call->primals) <=
                 PyLong_AsLong(PyTuple_GET_ITEM(call->recipe, 0)) &&
         ps_are_plain(state, call->primals, call->wanted)) {
@@ -418,7 +417,7 @@ ps_py_are_factors(PyObject *module, PyObject *const *args, Py_ssize_t n_args)
 {
     const ps_container *const A =
             n_args > 0 ? ps_container_of(ps_get_state(module), args[0]) : NULL;
-    bool are = A != NULL && A->format != PS_COO && is_real(A->data);
+    bool are = A != NULL && A->format != PS_COO && ps_is_real(A->data);
     for (Py_ssize_t i = 1; i < n_args && are; i++) {
         are = is_of_type(args[i], A->data) &&
               PyArray_NDIM((PyArrayObject *)args[i]) == 2;
