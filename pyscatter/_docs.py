@@ -43,8 +43,9 @@ PARTS = {
         As in `numpy.copyto`: whether `values` may be cast to the target's dtype, which
         is that of `out`, if there is one.
     out : ndarray, optional
-        Absent: the result is a new array. ``out=a``: `a` is updated in place and
-        returned. Any other array of a's shape receives the result.""",
+        Absent: the result is a new array. ``out=a``, or another view of
+        the same elements: they are updated in place. Any other array of a's shape
+        receives the result.""",
     "scatter_returns": """Returns
     -------
     ndarray

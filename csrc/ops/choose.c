@@ -110,7 +110,11 @@ target_span(const ps_ready_call *ready, int64_t *lowest)
 {
     const ps_address *const address = &ready->call->address;
     int64_t low = 0, high = ready->split.width * ready->itemsize;
-    for (int m = 0; m < address->n_index; m++) {
+    for (int i = 0; i < address->flat_ndim; i++) {
+        const int64_t reach = (address->flat_shape[i] - 1) * address->flat_strides[i];
+        *(reach < 0 ? &low : &high) += reach;
+    }
+    for (int m = 0; m < address->n_index && address->flat_ndim == 0; m++) {
         const int64_t reach = (address->index[m].size - 1) * address->index[m].step;
         *(reach < 0 ? &low : &high) += reach;
     }

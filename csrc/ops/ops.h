@@ -56,8 +56,8 @@ typedef struct {
     const char *mask; /* one bool per entry, False: no part in the call; or NULL */
     int64_t *mask_strides;
     const struct ps_plan *plan; /* whose rows are the only index; or NULL */
-    /* Of a gather: the only index numbers elements of an array of these axes in C
-     * order, and its step is 1; 0: it numbers the rows of an axis. */
+    /* The only index numbers elements of an array of these axes in C order, and its
+     * step is 1; 0: it numbers the rows of an axis. */
     int flat_ndim;
     const int64_t *flat_shape, *flat_strides;
 } ps_address;

@@ -17,7 +17,8 @@ add_place_axis(ps_places *all, int64_t length, int64_t target_stride)
 }
 
 /* shape, strides in the target and steps in places of all axes that the index can move
- * along: those that are linked, and one for each index. Axis by axis the target's own
+ * along: those that are linked, and one for each index, or those that it is flat over.
+ * Axis by axis the target's own
  * sizes, which a caller's shape has passed; it is their product that may not fit. */
 ps_status
 ps_find_places(const ps_address *address, ps_places *all)
@@ -30,7 +31,11 @@ ps_find_places(const ps_address *address, ps_places *all)
             fits = fits && add_place_axis(all, address->shape[i], address->link[i]);
         }
     }
-    for (int m = 0; m < address->n_index; m++) {
+    for (int axis = 0; axis < address->flat_ndim; axis++) {
+        fits = fits && add_place_axis(all, address->flat_shape[axis],
+                                      address->flat_strides[axis]);
+    }
+    for (int m = 0; m < address->n_index && address->flat_ndim == 0; m++) {
         const ps_index *const index = &address->index[m];
         fits = fits && add_place_axis(all, index->size, index->step);
     }
@@ -42,7 +47,8 @@ ps_find_places(const ps_address *address, ps_places *all)
     return fits ? PS_SUCCESS : ps_fail(PS_TOO_LARGE);
 }
 
-/* Sizes, modes and masks stay, so that what is checked stays the same. */
+/* Sizes, modes and masks stay, so that what is checked stays the same. A flat position
+ * is the number of its place. */
 void
 ps_address_of_places(const ps_address *address, const ps_places *all, int64_t scale,
                      ps_address *result, int64_t *link, ps_index *index)
@@ -54,8 +60,9 @@ ps_address_of_places(const ps_address *address, const ps_places *all, int64_t sc
     }
     for (int m = 0; m < address->n_index; m++) {
         index[m] = address->index[m];
-        index[m].step = all->step[axis++] * scale;
+        index[m].step = address->flat_ndim > 0 ? scale : all->step[axis++] * scale;
     }
+    result->flat_ndim = 0;
     result->link = link;
     result->index = index;
 }

@@ -1,6 +1,7 @@
 /* The places of a target that an address can name, whatever the target looks like: a
- * C-ordered array of positions, linked entry axes first, then the indexed axes. A stage
- * addresses its own rows by them. */
+ * C-ordered array of positions, linked entry axes first, then the indexed axes, or all
+ * axes of an array whose elements are counted. A stage addresses its own rows by them.
+ */
 #ifndef PS_OPS_PLACES_H
 #define PS_OPS_PLACES_H
 

@@ -265,6 +265,7 @@ address_keys(const ps_stage *work, ps_index *index, int64_t *strides,
     address->index = index;
     address->mask = NULL;
     address->plan = NULL;
+    address->flat_ndim = 0;
     address->mode = PS_MODE_DROP;
 }
 

@@ -137,18 +137,20 @@ store_stretch(const ps_stage *work, char *target, int64_t stride, char *row, int
 }
 
 /* Sums take in what they had lost. One that is not finite stays what plain summation
- * made of it. */
+ * made of it, and one that has lost nothing stays: -0.0 + 0.0 is another zero. */
 static void
 complete_sums(enum ps_dtype type, char *row, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
         if (type == PS_k32) {
             k32 *const pair = (k32 *)row + i;
-            pair->sum = isfinite(pair->sum) ? pair->sum + pair->rest : pair->sum;
+            pair->sum = isfinite(pair->sum) && pair->rest != 0 ? pair->sum + pair->rest
+                                                               : pair->sum;
         }
         else {
             k64 *const pair = (k64 *)row + i;
-            pair->sum = isfinite(pair->sum) ? pair->sum + pair->rest : pair->sum;
+            pair->sum = isfinite(pair->sum) && pair->rest != 0 ? pair->sum + pair->rest
+                                                               : pair->sum;
         }
     }
 }

@@ -24,11 +24,24 @@ ps_form_name(enum ps_form form)
     return names[form];
 }
 
+/* What has yet to become an array is short. A copy pays from about one position an
+ * element. ms of one per element without / with a copy, float64 in Fortran order: sums
+ * into 1e6 8.4 / 4.7, into 9e6 123 / 192; moves into 1e6 6.0 / 5.1, into 9e6 106 / 194
+ * (Zen 3). */
 bool
-ps_needs_flat_copy(const ps_where_args *where, PyArrayObject *array)
+ps_needs_flat_copy(const ps_state *state, const ps_where_args *where,
+                   PyArrayObject *array)
 {
-    return where->axis == Py_None && where->form != PS_FORM_AT &&
-           !PyArray_IS_C_CONTIGUOUS(array);
+    PyObject *const index = where->index;
+    if (where->axis != Py_None || where->form == PS_FORM_AT ||
+        PyArray_IS_C_CONTIGUOUS(array)) {
+        return false;
+    }
+    const ps_plan *const plan = ps_plan_of(state, index);
+    const int64_t n = plan != NULL           ? plan->n
+                      : PyArray_Check(index) ? PyArray_SIZE((PyArrayObject *)index)
+                                             : 0;
+    return n > PyArray_SIZE(array);
 }
 
 /* The view is the array itself, as it is at this moment. */
@@ -72,7 +85,7 @@ check_batch_dims(const ps_where_args *where, int batch_dims, PyArrayObject *arra
 }
 
 /* view and axis of the axis and along forms; None means flat: elements of the array as
- * it is where they are only read, else of a view in C order. */
+ * it is. */
 static int
 place_axis(ps_state *state, const ps_where_args *where, PyArrayObject *array,
            int default_axis, ps_request *request)
@@ -80,7 +93,7 @@ place_axis(ps_state *state, const ps_where_args *where, PyArrayObject *array,
     int axis = default_axis;
     if (where->axis == Py_None) {
         request->first = 0;
-        if (where->reads && !PyArray_IS_C_CONTIGUOUS(array)) {
+        if (!PyArray_IS_C_CONTIGUOUS(array)) {
             view_itself(request, array);
             request->is_flat = true;
             return 0;
@@ -284,7 +297,8 @@ static int
 copy_if_many(const ps_where_args *where, ps_request *request)
 {
     if (request->is_flat) {
-        return PyArray_SIZE(request->index[0]) > PyArray_SIZE(request->view) / 2
+        return where->reads && PyArray_SIZE(request->index[0]) >
+                                       PyArray_SIZE(request->view) / 2
                        ? take_flat_view(request, request->view)
                        : 0;
     }

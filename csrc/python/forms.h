@@ -20,7 +20,7 @@ typedef struct {
     PyObject *batch_dims; /* axis and nd forms, or NULL */
     PyObject *mask;       /* where= or the where form's mask, or NULL */
     const char *name;     /* of the index in the axis and along forms, NULL: "index" */
-    bool reads;           /* a gather: flat positions need no array in C order */
+    bool reads;           /* a gather, whose source may be a copy in C order */
     bool are_trues;       /* the index names what a mask selects */
 } ps_where_args;
 
@@ -29,8 +29,10 @@ typedef struct {
 int ps_fill_request(ps_state *state, const ps_where_args *where, PyArrayObject *array,
                     ps_request *request);
 
-/* Does the call name flat positions of an array that has no flat view? */
-bool ps_needs_flat_copy(const ps_where_args *where, PyArrayObject *array);
+/* Does the call name so many flat positions of an array without a flat view that a copy
+ * in C order, and back, costs less than finding its elements? */
+bool ps_needs_flat_copy(const ps_state *state, const ps_where_args *where,
+                        PyArrayObject *array);
 
 /* The form's name as the Python helpers spell it. */
 const char *ps_form_name(enum ps_form form);

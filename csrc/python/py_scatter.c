@@ -85,10 +85,8 @@ make_call(ps_scatter_work *work, ps_scatter_call *call)
         ps_open_request(request, work->target, work->options.mode) < 0 ||
         ps_point_values(work->state, &work->values) < 0 ||
         ps_broadcast_values(&work->values, request->result_ndim, request->result_shape,
-                            shape_formula(work->where)) < 0) {
-        return -1;
-    }
-    if (ps_check_kept(work->state, view, work->dtype, work->itemsize, "a") < 0) {
+                            shape_formula(work->where)) < 0 ||
+        ps_check_kept(work->state, view, work->dtype, work->itemsize, "a") < 0) {
         return -1;
     }
     ps_bind_result(request, work->values.strides);
@@ -290,6 +288,7 @@ run_checked(ps_scatter_work *work, PyObject *a, PyArrayObject *array, PyObject *
 static PyObject *
 scatter_form(ps_scatter_work *work, PyObject *a, PyObject *values)
 {
+    a = ps_same_or_out(work, a);
     work->target = NULL;
     work->descr = NULL;
     work->spans = (ps_spans){NULL, 0};

@@ -356,6 +356,10 @@ place_flat(ps_request *request)
                                        (int64_t *const[]){request->row_strides}, 1);
     address->flat_shape = request->row_shape;
     address->flat_strides = request->row_strides;
+    if (address->flat_ndim == 1) { /* an axis like any other */
+        address->flat_ndim = 0;
+        address->index[0].step = request->row_strides[0];
+    }
 }
 
 /* The result's axes in order: batches, rows before the index, entries, rows behind. */
@@ -396,12 +400,14 @@ place_rows(ps_request *request)
 }
 
 /* A plan's rows are resolved: what is left of its mode is that some are left out. With
- * a mask or batches they are an index like any other. */
+ * a mask or batches, or as flat positions of an array that is not in C order, they are
+ * an index like any other. */
 static void
 place_plan(ps_request *request)
 {
     const ps_plan *const plan = request->plan;
-    const bool is_all = request->mask == NULL && request->batch_dims == 0;
+    const bool is_all =
+            request->mask == NULL && request->batch_dims == 0 && !request->is_flat;
     request->address.plan = is_all ? plan : NULL;
     if (plan != NULL) {
         request->address.mode = plan->n_kept < plan->n ? PS_MODE_DROP : PS_MODE_RAISE;

@@ -5,6 +5,8 @@
  */
 #include "python/targets.h"
 
+#include <string.h>
+
 #include "kernels/kernels.h"
 #include "ops/values.h"
 #include "python/args.h"
@@ -232,6 +234,27 @@ check_other_out(const ps_scatter_work *work, PyArrayObject *array)
                                work->options.casting);
 }
 
+/* Do both arrays show the same elements alike? Each x[0] is a view of its own. */
+static bool
+are_one_view(PyObject *left, PyObject *right)
+{
+    if (!PyArray_CheckExact(left) || !PyArray_CheckExact(right)) {
+        return false;
+    }
+    PyArrayObject *const a = (PyArrayObject *)left, *const b = (PyArrayObject *)right;
+    return PyArray_DATA(a) == PyArray_DATA(b) && PyArray_DESCR(a) == PyArray_DESCR(b) &&
+           PyArray_SAMESHAPE(a, b) &&
+           memcmp(PyArray_STRIDES(a), PyArray_STRIDES(b),
+                  (size_t)PyArray_NDIM(a) * sizeof(npy_intp)) == 0;
+}
+
+PyObject *
+ps_same_or_out(const ps_scatter_work *work, PyObject *a)
+{
+    PyObject *const out = work->options.out;
+    return out != NULL && out != a && are_one_view(a, out) ? out : a;
+}
+
 /* out= is asked where there is one, even for what `a` alone could answer. */
 int
 ps_check_target(ps_scatter_work *work, PyObject *a, PyArrayObject *array)
@@ -264,12 +287,12 @@ ps_check_target(ps_scatter_work *work, PyObject *a, PyArrayObject *array)
     return status < 0 ? -1 : to;
 }
 
-/* Flat positions of an array that has no flat view name elements of a copy, which is
- * copied back. */
+/* Many flat positions of an array that has no flat view name elements of a copy, which
+ * is copied back. */
 int
 ps_open_target(ps_scatter_work *work, PyArrayObject *array)
 {
-    if (!work->is_private && ps_needs_flat_copy(work->where, array)) {
+    if (!work->is_private && ps_needs_flat_copy(work->state, work->where, array)) {
         if (ps_require_writeable(array) < 0) {
             return -1;
         }

@@ -44,6 +44,9 @@ int ps_refuse_op(enum ps_op op, PyArray_Descr *descr, const char *advice);
 /* Is the op defined for the target's dtype? 0, or -1 with a TypeError. */
 int ps_check_op(const ps_scatter_work *work);
 
+/* `a`, or out= where both are views of the same elements: the call is then in place. */
+PyObject *ps_same_or_out(const ps_scatter_work *work, PyObject *a);
+
 /* Which array the result goes to, and what its type allows: asked of out= where there
  * is one. How elements of `a` and of the target are stored, or -1. */
 int ps_check_target(ps_scatter_work *work, PyObject *a, PyArrayObject *array);

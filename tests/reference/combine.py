@@ -142,7 +142,8 @@ def combiner(op, dtype):
 def neumaier_part(start, arrivals, sign):
     """Sum real numbers, carrying what each addition rounds away.
 
-    A sum that stopped being finite stays as plain summation gives it.
+    A sum that stopped being finite, or lost nothing, stays as plain summation gives it:
+    of nothing but -0.0, -0.0.
     """
     total, rest = start, type(start)(0)
     for value in arrivals:
@@ -153,7 +154,7 @@ def neumaier_part(start, arrivals, sign):
         else:
             rest = rest + ((value - after) + total)
         total = after
-    return total + rest if np.isfinite(total) else total
+    return total + rest if np.isfinite(total) and rest != 0 else total
 
 
 def neumaier(start, arrivals, sign):

@@ -241,3 +241,19 @@ def test_dtype_says_in_what_means_are_summed():
     assert_same(ps.scatter(a, index, a[0], op="mean", dtype=np.float64), wide)
     half = ps.scatter(a, index, a[0], op="mean", dtype=np.float16)
     assert_same(half, narrow)  # halves are summed in float32
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("op", ["add", "mean"])
+def test_compensated_sums_of_minus_zeros_keep_the_sign(op, dtype):
+    """In every layout, among few elements and many."""
+    for a in (
+        np.full(4, -0.0, dtype),
+        np.full(4, -0.0, dtype)[::-1],
+        np.full(8, -0.0, dtype)[::2],
+        np.full(4000, -0.0, dtype),
+    ):
+        for include_self in (True, False):
+            given = {"compensated": True, "include_self": include_self}
+            ps.scatter(a, [1, 1], np.full(2, -0.0, dtype), op=op, out=a, **given)
+            assert a[1] == 0 and np.signbit(a).all()
