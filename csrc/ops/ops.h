@@ -201,6 +201,9 @@ typedef struct {
 
 ps_status ps_check_divisors(void *check, ps_run *run);
 
+/* Is one of n integers side by side zero? */
+bool ps_has_zero(enum ps_dtype type, const char *value, int64_t n);
+
 /* The largest magnitude, infinities aside, among the values that take part, which are
  * f64 or c128; checks indices first. */
 typedef struct {

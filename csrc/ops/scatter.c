@@ -214,10 +214,9 @@ ps_scatter(void *argument, ps_run *run)
  * side. True: no need to look further. */
 typedef bool (*look_fn)(const char *value, enum ps_dtype type, int64_t n, void *found);
 
-/* Is one of the integers zero? By size, so that the compiler makes vector code of each
- * loop. */
-static bool
-look_for_zero(const char *value, enum ps_dtype type, int64_t n, void *found)
+/* By size, so that the compiler makes vector code of each loop. */
+bool
+ps_has_zero(enum ps_dtype type, const char *value, int64_t n)
 {
     int is_found = 0;
     switch (ps_dtype_size[type]) {
@@ -241,8 +240,15 @@ look_for_zero(const char *value, enum ps_dtype type, int64_t n, void *found)
                 is_found |= ((const u64 *)value)[i] == 0;
             }
     }
-    *(bool *)found = is_found != 0;
     return is_found != 0;
+}
+
+/* The same as a look at values, which ends with the first zero. */
+static bool
+look_for_zero(const char *value, enum ps_dtype type, int64_t n, void *found)
+{
+    *(bool *)found = ps_has_zero(type, value, n);
+    return *(bool *)found;
 }
 
 /* Of f64, or of the parts of c128. */

@@ -182,6 +182,12 @@ ps_convert(enum ps_dtype to_type, char *to, enum ps_dtype from_type, int64_t ite
     }
 }
 
+void
+ps_settle_booleans(char *data, int64_t n)
+{
+    ps_convert(PS_b1, data, PS_b1, 1, false, data, 1, n);
+}
+
 /* The cast goes through a small contiguous piece, since cast kernels write
  * contiguously and targets are strided. Rounding is that of the cast kernels, once. */
 void

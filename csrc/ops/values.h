@@ -26,6 +26,9 @@ void ps_convert(enum ps_dtype to_type, char *to, enum ps_dtype from_type,
 void ps_store(enum ps_dtype to_type, int64_t itemsize, bool swapped, char *to,
               int64_t stride, enum ps_dtype from_type, const char *from, int64_t n);
 
+/* n booleans side by side that were moved as bytes: whatever is true becomes 1. */
+void ps_settle_booleans(char *data, int64_t n);
+
 /* How the axes behind an entry fall into rows: the last axes form `width` elements that
  * are contiguous in the target; the first `n_outer` ones are walked around the kernels.
  */

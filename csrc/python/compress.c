@@ -222,7 +222,7 @@ gather_short(PyObject *const *args)
     }
     PyArray_Descr *const descr = PyArray_DESCR(a);
     const int size = ps_size_of(PyDataType_ELSIZE(descr));
-    if (size < 0 || !PyTypeNum_ISNUMBER(descr->type_num) || PyArray_ISBOOL(a) ||
+    if (size < 0 || !PyTypeNum_ISNUMBER(descr->type_num) ||
         !PyDataType_ISNOTSWAPPED(descr)) {
         return NULL;
     }
@@ -237,6 +237,9 @@ gather_short(PyObject *const *args)
         /* NumPy writes to large arrays without holding the GIL. */
         ps_raise(NULL, ps_fail(PS_INDEX_CHANGED), "mask");
         Py_CLEAR(result);
+    }
+    if (result != NULL && PyArray_ISBOOL(result)) {
+        ps_settle_booleans(PyArray_BYTES(result), count);
     }
     return (PyObject *)result;
 }

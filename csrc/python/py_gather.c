@@ -403,8 +403,7 @@ is_short(PyArrayObject *a, PyArrayObject *index)
     const int type = ps_index_type_of(index);
     return (type == PS_INDEX_i64 || type == PS_INDEX_i32) &&
            ps_size_of(PyDataType_ELSIZE(descr)) >= 0 &&
-           PyTypeNum_ISNUMBER(descr->type_num) && !PyArray_ISBOOL(a) &&
-           PyDataType_ISNOTSWAPPED(descr);
+           PyTypeNum_ISNUMBER(descr->type_num) && PyDataType_ISNOTSWAPPED(descr);
 }
 
 /* May such a call write into `out`? */
@@ -445,6 +444,9 @@ gather_short(PyArrayObject *a, PyArrayObject *index, PyArrayObject *out)
                 PS_MODE_RAISE, type == PS_INDEX_i64, PyArray_BYTES(result),
                 PyArray_BYTES(a), length, PyArray_BYTES(index), n, NULL) < n) {
         Py_CLEAR(result);
+    }
+    if (result != NULL && descr->type_num == NPY_BOOL) {
+        ps_settle_booleans(PyArray_BYTES(result), n);
     }
     return (PyObject *)result;
 }

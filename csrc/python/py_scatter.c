@@ -355,8 +355,10 @@ call_form(PyObject *module, const ps_signature *signature, enum ps_form form,
     PyObject *slot[PS_NUM_NAMES];
     ps_scatter_work work;
     work.state = ps_get_state(module);
-    if (ps_parse(work.state, signature, args, n_args, keywords, slot) < 0) {
-        return NULL;
+    PyObject *result = ps_scatter_short_call(work.state, form, args, n_args, keywords);
+    if (result != NULL || PyErr_Occurred() ||
+        ps_parse(work.state, signature, args, n_args, keywords, slot) < 0) {
+        return result;
     }
     /* slots: a, index, values, where, the options, axis and batch_dims where they exist
      */
@@ -382,7 +384,13 @@ call_form(PyObject *module, const ps_signature *signature, enum ps_form form,
         ps_settle_mode(work.state, slot[1], option[1], &work.options.mode) < 0) {
         return NULL;
     }
-    return scatter_form(&work, slot[0], slot[2]);
+    if (n_args != 3) {
+        const int n = signature->n_names;
+        result = ps_scatter_short_slots(work.state, form, work.options.op, slot, n,
+                                        n - 7);
+    }
+    return result != NULL || PyErr_Occurred() ? result
+                                              : scatter_form(&work, slot[0], slot[2]);
 }
 
 PyObject *
@@ -396,12 +404,6 @@ ps_py_scatter(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
             3,
             {PS_NAME_a, PS_NAME_index, PS_NAME_values, PS_NAME_axis, PS_NAME_batch_dims,
              PS_NAME_where, OPTION_NAMES}};
-    const int is_done =
-            n_args == 3 ? ps_scatter_short_call(ps_get_state(module), args, keywords)
-                        : 0;
-    if (is_done != 0) {
-        return is_done > 0 ? Py_NewRef(args[0]) : NULL;
-    }
     return call_form(module, &signature, PS_FORM_AXIS, args, n_args, keywords);
 }
 
@@ -429,12 +431,6 @@ ps_py_scatter_nd(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
             3,
             {PS_NAME_a, PS_NAME_indices, PS_NAME_values, PS_NAME_batch_dims,
              PS_NAME_where, OPTION_NAMES}};
-    const int is_done =
-            n_args == 3 ? ps_scatter_short_tuples(ps_get_state(module), args, keywords)
-                        : 0;
-    if (is_done != 0) {
-        return is_done > 0 ? Py_NewRef(args[0]) : NULL;
-    }
     return call_form(module, &signature, PS_FORM_ND, args, n_args, keywords);
 }
 
@@ -448,12 +444,6 @@ ps_py_scatter_at(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
             3,
             3,
             {PS_NAME_a, PS_NAME_indices, PS_NAME_values, PS_NAME_where, OPTION_NAMES}};
-    const int is_done =
-            n_args == 3 ? ps_scatter_short_call(ps_get_state(module), args, keywords)
-                        : 0;
-    if (is_done != 0) {
-        return is_done > 0 ? Py_NewRef(args[0]) : NULL;
-    }
     return call_form(module, &signature, PS_FORM_AT, args, n_args, keywords);
 }
 
@@ -489,11 +479,11 @@ ps_py_scatter_where(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
     ps_scatter_work work;
     bool is_packed = false;
     work.state = ps_get_state(module);
-    if (n_args == 3 && ps_scatter_short_masked(work.state, args, keywords) > 0) {
-        return Py_NewRef(args[0]);
-    }
-    if (ps_parse(work.state, &signature, args, n_args, keywords, slot) < 0) {
-        return NULL;
+    PyObject *result =
+            ps_scatter_short_call(work.state, PS_FORM_WHERE, args, n_args, keywords);
+    if (result != NULL ||
+        ps_parse(work.state, &signature, args, n_args, keywords, slot) < 0) {
+        return result;
     }
     PyObject *const option[7] = {slot[3], NULL, NULL, NULL, NULL, slot[5], slot[6]};
     const ps_where_args where = {.form = PS_FORM_WHERE, .mask = slot[1]};
@@ -502,8 +492,13 @@ ps_py_scatter_where(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
         ps_to_bool(slot[4], "packed", &is_packed) < 0) {
         return NULL;
     }
-    return is_packed ? scatter_packed(&work, slot[0], slot[2])
-                     : scatter_form(&work, slot[0], slot[2]);
+    if (n_args != 3) {
+        result = ps_scatter_short_slots(work.state, PS_FORM_WHERE, work.options.op,
+                                        slot, 7, 3);
+    }
+    return result != NULL ? result
+           : is_packed    ? scatter_packed(&work, slot[0], slot[2])
+                          : scatter_form(&work, slot[0], slot[2]);
 }
 
 int

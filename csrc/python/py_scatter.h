@@ -58,10 +58,14 @@ PS_FOR_EACH_DROP_IN(PS_DECLARE_DROP_IN)
 int ps_scatter_short(ps_state *state, enum ps_op op, PyObject *target, PyObject *index,
                      PyObject *values);
 
-/* The same for scatter(a, index, values, ...) with no options but op= and out=a, for
- * scatter_nd(a, indices, values, ...) and scatter_where(a, mask, values, ...). */
-int ps_scatter_short_call(ps_state *state, PyObject *const *args, PyObject *keywords);
-int ps_scatter_short_tuples(ps_state *state, PyObject *const *args, PyObject *keywords);
-int ps_scatter_short_masked(ps_state *state, PyObject *const *args, PyObject *keywords);
+/* The same for a call of any form whose arguments are as they come: three by their
+ * places, op= and out=, the first of them, by name. And for the n slots of one that has
+ * others by name, too; the last of them is out=. NULL without an exception: not such a
+ * call. */
+PyObject *ps_scatter_short_call(ps_state *state, enum ps_form form,
+                                PyObject *const *args, Py_ssize_t n_args,
+                                PyObject *keywords);
+PyObject *ps_scatter_short_slots(ps_state *state, enum ps_form form, enum ps_op op,
+                                 PyObject *const *slot, int n, int op_slot);
 
 #endif

@@ -472,9 +472,9 @@ where_short(PyObject *const *args)
     const npy_intp n = PyArray_SIZE(arrays[0]);
     const int size = ps_size_of(PyDataType_ELSIZE(descr));
     if (size < 0 || descr != PyArray_DESCR(arrays[2]) ||
-        !PyTypeNum_ISNUMBER(descr->type_num) || PyArray_ISBOOL(arrays[1]) ||
-        !PyDataType_ISNOTSWAPPED(descr) || !PyArray_ISBOOL(arrays[0]) ||
-        n > PS_SHORT_ROW || !PyArray_SAMESHAPE(arrays[0], arrays[1]) ||
+        !PyTypeNum_ISNUMBER(descr->type_num) || !PyDataType_ISNOTSWAPPED(descr) ||
+        !PyArray_ISBOOL(arrays[0]) || n > PS_SHORT_ROW ||
+        !PyArray_SAMESHAPE(arrays[0], arrays[1]) ||
         !PyArray_SAMESHAPE(arrays[0], arrays[2])) {
         return NULL;
     }
@@ -486,6 +486,9 @@ where_short(PyObject *const *args)
         ps_kernels()->where[size](PyArray_BYTES(result), PyArray_BYTES(arrays[0]),
                                   PyArray_BYTES(arrays[1]), PS_WORD_BITS,
                                   PyArray_BYTES(arrays[2]), PS_WORD_BITS, n, false);
+        if (descr->type_num == NPY_BOOL) {
+            ps_settle_booleans(PyArray_BYTES(result), n);
+        }
     }
     return (PyObject *)result;
 }

@@ -8,7 +8,11 @@
  */
 #include "python/py_scatter.h"
 
+#include <math.h>
+#include <string.h>
+
 #include "kernels/kernels.h"
+#include "ops/stage_few.h"
 #include "ops/values.h"
 #include "python/args.h"
 #include "python/arrays.h"
@@ -28,45 +32,130 @@ is_plain_array(PyObject *object)
            PyArray_ISCARRAY_RO(array);
 }
 
-/* Does a kernel do the op on this type as it is, without a warning? Booleans are not
- * moved as they are, halves not computed in themselves; divisions of integers look for
- * zeros first, and complex numbers have an order in some functions only. */
+/* Does a kernel do the op on this type as it is? Halves are not computed in themselves,
+ * and complex numbers have an order in some functions only. */
 static bool
 is_plain_op(enum ps_op op, enum ps_dtype dtype)
 {
-    const enum ps_kind kind = dtype != PS_raw ? ps_dtype_kind[dtype] : PS_KIND_BOOL;
-    if (op == PS_set) {
-        return kind != PS_KIND_BOOL && ps_size_of(ps_dtype_size[dtype]) >= 0;
+    if (dtype == PS_raw || op == PS_set) {
+        return dtype != PS_raw && ps_size_of(ps_dtype_size[dtype]) >= 0;
     }
-    const bool divides = op == PS_div || op == PS_floor_div;
-    const bool fits = kind == PS_KIND_FLOAT || (kind == PS_KIND_INT && !divides) ||
+    const enum ps_kind kind = ps_dtype_kind[dtype];
+    const bool fits = kind == PS_KIND_FLOAT || (kind == PS_KIND_INT && op != PS_div) ||
                       (kind == PS_KIND_COMPLEX && op <= PS_mul);
     return fits && op < PS_NUM_REDUCTIONS &&
            ps_kernels()->scatter_checked[op][dtype] != NULL;
 }
 
-/* The values: as many as entries, of the target's dtype, or a float for all of them.
- * False: others. */
+/* Is it one that halves are taken through float32 for? */
 static bool
-take_plain_values(PyObject *values, PyArrayObject *a, double *number,
-                  ps_entries *entries)
+is_of_halves(enum ps_op op, enum ps_dtype dtype)
+{
+    return dtype != PS_raw && ps_dtype_kind[dtype] == PS_KIND_HALF &&
+           op < PS_NUM_REDUCTIONS && ps_kernels()->scatter[op][PS_f32] != NULL;
+}
+
+/* Values that kernels do not read as they came: a number for all entries, and booleans
+ * and halves. */
+typedef struct {
+    _Alignas(16) char number[sizeof(c128)];
+    _Alignas(64) char item[PS_SHORT_ROW];
+} values_room;
+
+/* A real number for floats and halves, computed in `as`; false: it overflows `dtype`,
+ * of which a warning tells, or has another kind. */
+static bool
+take_real(double value, enum ps_dtype dtype, enum ps_dtype as, values_room *room)
+{
+    const enum ps_kind kind = ps_dtype_kind[dtype];
+    if (as == PS_f64) {
+        memcpy(room->number, &value, sizeof(value));
+        return true;
+    }
+    if ((kind != PS_KIND_FLOAT && kind != PS_KIND_HALF) ||
+        (fabs(value) > ps_largest_float(dtype) && isfinite(value))) {
+        return false;
+    }
+    ps_convert(as, room->number, PS_f64, sizeof(value), false, (const char *)&value, 0,
+               1);
+    return true;
+}
+
+/* An integer; false: perhaps out of bounds. Those that are not negative fit a type that
+ * keeps them. */
+static bool
+take_integer(int64_t value, enum ps_dtype dtype, values_room *room)
+{
+    int64_t kept = value;
+    if (dtype != PS_i64) {
+        ps_convert(dtype, room->number, PS_i64, sizeof(value), false,
+                   (const char *)&value, 0, 1);
+        ps_convert(PS_i64, (char *)&kept, dtype, ps_dtype_size[dtype], false,
+                   room->number, 0, 1);
+        return kept == value && value >= 0;
+    }
+    memcpy(room->number, &value, sizeof(value));
+    return true;
+}
+
+/* A Python number as an item of type `as`, which the target's `dtype` is computed in;
+ * false: none that needs no words. Integers beyond 2^53 may have no float64. */
+static bool
+take_number(PyObject *object, enum ps_dtype dtype, enum ps_dtype as, values_room *room)
+{
+    const int64_t most = (int64_t)1 << 53;
+    if (PyFloat_CheckExact(object)) {
+        return take_real(PyFloat_AS_DOUBLE(object), dtype, as, room);
+    }
+    if (!PyLong_CheckExact(object)) {
+        room->number[0] = object == Py_True;
+        return PyBool_Check(object) && dtype == PS_b1;
+    }
+    int overflow;
+    const int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
+    if (overflow != 0) {
+        return false;
+    }
+    return ps_dtype_kind[dtype] == PS_KIND_INT
+                   ? take_integer(value, dtype, room)
+                   : value <= most && value >= -most &&
+                             take_real((double)value, dtype, as, room);
+}
+
+/* The values: as many as entries, of the target's dtype, or a Python number for all of
+ * them, as the type `as`. False: others. */
+static bool
+take_plain_values(PyObject *values, PyArrayObject *a, enum ps_dtype dtype,
+                  enum ps_dtype as, values_room *room, ps_entries *entries)
 {
     PyArray_Descr *const descr = PyArray_DESCR(a);
     PyArrayObject *const array = (PyArrayObject *)values;
-    if (PyFloat_CheckExact(values) && descr->type_num == NPY_DOUBLE) {
-        *number = PyFloat_AS_DOUBLE(values);
-        entries->values = (const char *)number;
-        entries->value_stride = 0;
-        return true;
+    entries->values = room->number;
+    entries->value_stride = 0;
+    if (!PyArray_Check(values)) {
+        return take_number(values, dtype, as, room);
     }
-    entries->values = NULL;
     if (!is_plain_array(values) || PyArray_DESCR(array) != descr ||
         PyArray_DIM(array, 0) != entries->n || ps_extents_meet(a, array)) {
         return false;
     }
     entries->values = PyArray_BYTES(array);
-    entries->value_stride = PyDataType_ELSIZE(descr);
+    entries->value_stride = ps_dtype_size[as];
+    if (dtype == PS_b1 || as != dtype) { /* whatever is true becomes 1 */
+        ps_convert(as, room->item, dtype, PyDataType_ELSIZE(descr), false,
+                   entries->values, PyDataType_ELSIZE(descr), entries->n);
+        entries->values = room->item;
+    }
     return true;
+}
+
+/* Is there a zero among integers that divide, of which a warning tells? */
+static bool
+divides_by_zero(enum ps_op op, enum ps_dtype dtype, const ps_entries *entries)
+{
+    return op == PS_floor_div && ps_dtype_kind[dtype] == PS_KIND_INT &&
+           ps_has_zero(dtype, entries->values,
+                       entries->value_stride == 0 ? 1 : entries->n);
 }
 
 /* a[index[i]] = a[index[i]] op values[i]. 1: done; 0: an index is bad, and nothing is
@@ -99,50 +188,24 @@ ps_scatter_short(ps_state *state, enum ps_op op, PyObject *target, PyObject *ind
     }
     const int type = ps_index_type_of(places);
     const enum ps_dtype dtype = ps_dtype_of(state, PyArray_DESCR(a));
-    double number;
+    const bool is_of_few = is_of_halves(op, dtype);
+    values_room room;
     ps_entries entries = {.is_wide = type == PS_INDEX_i64,
                           .target = PyArray_BYTES(a),
                           .size = PyArray_DIM(a, 0),
                           .counted = PyArray_DIM(a, 0),
                           .index = PyArray_BYTES(places),
                           .n = PyArray_DIM(places, 0)};
-    const bool is_short = (type == PS_INDEX_i64 || type == PS_INDEX_i32) &&
-                          entries.size > 0 && entries.n <= PS_SHORT_ROW &&
-                          is_plain_op(op, dtype) && !ps_extents_meet(a, places) &&
-                          take_plain_values(values, a, &number, &entries);
-    return is_short ? apply_entries(state, op, dtype, &entries) : 0;
-}
-
-/* The options of a call with three arguments and nothing but op= and out=a: its op. */
-static bool
-take_short_options(ps_state *state, PyObject *const *args, PyObject *keywords,
-                   enum ps_op *op)
-{
-    PyObject *out = NULL;
-    *op = PS_set;
-    const Py_ssize_t n = keywords != NULL ? PyTuple_GET_SIZE(keywords) : 0;
-    for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *const name = PyTuple_GET_ITEM(keywords, i);
-        if (name == state->name[PS_NAME_out]) {
-            out = args[3 + i];
-        }
-        else if (name != state->name[PS_NAME_op] ||
-                 !PyUnicode_CheckExact(args[3 + i]) ||
-                 ps_to_op(state, args[3 + i], op) < 0) {
-            PyErr_Clear();
-            return false;
-        }
-    }
-    return out == args[0];
-}
-
-int
-ps_scatter_short_call(ps_state *state, PyObject *const *args, PyObject *keywords)
-{
-    enum ps_op op;
-    return take_short_options(state, args, keywords, &op)
-                   ? ps_scatter_short(state, op, args[0], args[1], args[2])
-                   : 0;
+    const bool is_short =
+            (type == PS_INDEX_i64 || type == PS_INDEX_i32) && entries.size > 0 &&
+            entries.n <= (is_of_few ? (int64_t)PS_FEW_ENTRIES : PS_SHORT_ROW) &&
+            (is_of_few || is_plain_op(op, dtype)) && !ps_extents_meet(a, places) &&
+            take_plain_values(values, a, dtype, is_of_few ? PS_f32 : dtype, &room,
+                              &entries) &&
+            !divides_by_zero(op, dtype, &entries);
+    return !is_short   ? 0
+           : is_of_few ? ps_update_few_halves(op, dtype, &entries)
+                       : apply_entries(state, op, dtype, &entries);
 }
 
 /* Tuples in the rows of a plain array, one number for each axis of the target. */
@@ -200,59 +263,134 @@ run_tuples(ps_state *state, enum ps_op op, enum ps_dtype dtype, PyArrayObject *a
     return ps_run_op(state, ps_scatter, &call, 0).code == PS_OK;
 }
 
-int
-ps_scatter_short_tuples(ps_state *state, PyObject *const *args, PyObject *keywords)
+static int
+update_tuples(ps_state *state, enum ps_op op, PyObject *target, PyObject *tuples,
+              PyObject *values)
 {
-    PyArrayObject *const a = (PyArrayObject *)args[0];
-    enum ps_op op;
-    if (!PyArray_CheckExact(args[0]) || !PyArray_ISCARRAY(a) ||
-        !are_plain_tuples(a, args[1]) ||
-        !take_short_options(state, args, keywords, &op)) {
+    PyArrayObject *const a = (PyArrayObject *)target;
+    if (!PyArray_CheckExact(target) || !PyArray_ISCARRAY(a) ||
+        !are_plain_tuples(a, tuples)) {
         return 0;
     }
-    PyArrayObject *const indices = (PyArrayObject *)args[1];
+    PyArrayObject *const indices = (PyArrayObject *)tuples;
     const enum ps_dtype dtype = ps_dtype_of(state, PyArray_DESCR(a));
-    double number;
+    values_room room;
     ps_entries entries = {.n = PyArray_DIM(indices, 0)};
-    return is_plain_op(op, dtype) && take_plain_values(args[2], a, &number, &entries)
-                   ? run_tuples(state, op, dtype, a, indices, &entries)
-                   : 0;
+    const bool is_short = is_plain_op(op, dtype) &&
+                          take_plain_values(values, a, dtype, dtype, &room, &entries) &&
+                          !divides_by_zero(op, dtype, &entries);
+    return is_short ? run_tuples(state, op, dtype == PS_b1 ? PS_u8 : dtype, a, indices,
+                                 &entries)
+                    : 0;
 }
 
 /* Elements under a mask of as many: the same without an index. */
-int
-ps_scatter_short_masked(ps_state *state, PyObject *const *args, PyObject *keywords)
+static int
+update_under_mask(ps_state *state, enum ps_op op, PyObject *target, PyObject *condition,
+                  PyObject *values)
 {
-    PyArrayObject *const a = (PyArrayObject *)args[0];
-    PyArrayObject *const mask = (PyArrayObject *)args[1];
-    enum ps_op op;
-    if (!is_plain_array(args[0]) || !PyArray_ISWRITEABLE(a) ||
-        !is_plain_array(args[1]) || !PyArray_ISBOOL(mask) ||
+    PyArrayObject *const a = (PyArrayObject *)target;
+    PyArrayObject *const mask = (PyArrayObject *)condition;
+    if (!is_plain_array(target) || !PyArray_ISWRITEABLE(a) ||
+        !is_plain_array(condition) || !PyArray_ISBOOL(mask) ||
         PyArray_DIM(a, 0) != PyArray_DIM(mask, 0) || PyArray_DIM(a, 0) > PS_SHORT_ROW ||
-        ps_extents_meet(a, mask) || !take_short_options(state, args, keywords, &op)) {
+        ps_extents_meet(a, mask)) {
         return 0;
     }
     const ps_kernel_table *const kernels = ps_kernels();
     const enum ps_dtype dtype = ps_dtype_of(state, PyArray_DESCR(a));
-    double number, same[PS_WORD_BITS];
+    values_room room;
     ps_entries entries = {.n = PyArray_DIM(a, 0)};
     if (!is_plain_op(op, dtype) ||
         (op != PS_set && kernels->masked[op][dtype] == NULL) ||
-        !take_plain_values(args[2], a, &number, &entries)) {
+        !take_plain_values(values, a, dtype, dtype, &room, &entries) ||
+        divides_by_zero(op, dtype, &entries)) {
         return 0;
     }
     const int64_t step = entries.value_stride == 0 ? 0 : PS_WORD_BITS;
-    for (int i = 0; i < PS_WORD_BITS && step == 0; i++) {
-        same[i] = number;
+    const int size = ps_size_of(ps_dtype_size[dtype]);
+    if (step == 0) { /* a block of them, for any number of elements */
+        kernels->copy[size](room.item, ps_dtype_size[dtype], room.number, 0,
+                            PS_WORD_BITS);
+        entries.values = room.item;
     }
-    const char *const values = step == 0 ? (const char *)same : entries.values;
     if (op == PS_set) {
-        kernels->where_set[ps_size_of(ps_dtype_size[dtype])](
-                PyArray_BYTES(a), PyArray_BYTES(mask), values, step, entries.n);
+        kernels->where_set[size](PyArray_BYTES(a), PyArray_BYTES(mask), entries.values,
+                                 step, entries.n);
     }
     else {
-        kernels->masked[op][dtype](PyArray_BYTES(a), PyArray_BYTES(mask), values, step,
-                                   entries.n);
+        kernels->masked[op][dtype](PyArray_BYTES(a), PyArray_BYTES(mask),
+                                   entries.values, step, entries.n);
     }
     return 1;
+}
+
+/* a, index and values of a form, in place. */
+static PyObject *
+run_short(ps_state *state, enum ps_form form, enum ps_op op, PyObject *const *args)
+{
+    int is_done = 0;
+    switch (form) {
+        case PS_FORM_AXIS:
+        case PS_FORM_AT:
+            is_done = ps_scatter_short(state, op, args[0], args[1], args[2]);
+            break;
+        case PS_FORM_ND:
+            is_done = update_tuples(state, op, args[0], args[1], args[2]);
+            break;
+        case PS_FORM_WHERE:
+            is_done = update_under_mask(state, op, args[0], args[1], args[2]);
+            break;
+        default:
+            break;
+    }
+    return is_done > 0 ? Py_NewRef(args[0]) : NULL;
+}
+
+/* Has a call with three arguments no options but op= and out= its first one? Then
+ * *op. */
+static bool
+take_short_options(ps_state *state, PyObject *const *args, PyObject *keywords,
+                   enum ps_op *op)
+{
+    PyObject *out = NULL;
+    *op = PS_set;
+    const Py_ssize_t n = keywords != NULL ? PyTuple_GET_SIZE(keywords) : 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *const name = PyTuple_GET_ITEM(keywords, i);
+        if (name == state->name[PS_NAME_out]) {
+            out = args[3 + i];
+        }
+        else if (name != state->name[PS_NAME_op] ||
+                 !PyUnicode_CheckExact(args[3 + i]) ||
+                 ps_to_op(state, args[3 + i], op) < 0) {
+            PyErr_Clear();
+            return false;
+        }
+    }
+    return out == args[0];
+}
+
+PyObject *
+ps_scatter_short_call(ps_state *state, enum ps_form form, PyObject *const *args,
+                      Py_ssize_t n_args, PyObject *keywords)
+{
+    enum ps_op op;
+    return n_args == 3 && take_short_options(state, args, keywords, &op)
+                   ? run_short(state, form, op, args)
+                   : NULL;
+}
+
+/* Options that are filled with their defaults are not looked into: such a call goes the
+ * long way. */
+PyObject *
+ps_scatter_short_slots(ps_state *state, enum ps_form form, enum ps_op op,
+                       PyObject *const *slot, int n, int op_slot)
+{
+    for (int i = 3; i < n - 1; i++) {
+        if (slot[i] != NULL && i != op_slot) {
+            return NULL;
+        }
+    }
+    return slot[n - 1] == slot[0] ? run_short(state, form, op, slot) : NULL;
 }

@@ -95,6 +95,102 @@ def test_values_of_other_kinds():
                 assert got[1] == expected[1]
 
 
+NUMBERS = (0, -1, 127, 200, 2**31, 2**53 + 1, 2**63, -(2**63) - 1, 10**400, 0.1, -0.0)
+NUMBERS += (70000.0, 1e39, 1e300, float("inf"), float("nan"), True, False, 1j)
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "u2", "i8", "u8", "f2", "f4", "f8", "c8"])
+def test_python_numbers_of_every_size(dtype):
+    index = np.array([1, 1, 3])
+    mask = np.array([True, False, True, True, False])
+    a = np.arange(5).astype(dtype)
+    for value in NUMBERS:
+        for op in ("set", "add", "floor_div"):
+            for name, place in (("scatter", index), ("scatter_where", mask)):
+                expected = outcome(in_place(reference, name, op), a, place, value)
+                got = outcome(in_place(ps, name, op), a, place, value)
+                assert_same(got[0], expected[0], f"{name} {value} {op}")
+                assert got[1:] == expected[1:], (name, value, op)
+
+
+def test_a_half_is_rounded_once():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    rng = rng_for("short halves")
+    for dtype in (np.float16, ml_dtypes.bfloat16):
+        for n in (1, 2, 10, 56, 57):
+            for size in (1, 3, 40, 4000):
+                index = rng.integers(-size, size, n)
+                a, v = (rng.standard_normal(k).astype(dtype) for k in (size, n))
+                for op in OPS[1:]:
+                    expected = outcome(in_place(reference, "scatter", op), a, index, v)
+                    got = outcome(in_place(ps, "scatter", op), a, index, v)
+                    assert_same(got[0], expected[0], f"{dtype} {n} {size} {op}")
+        ones = np.ones(50, dtype)
+        a = np.full(2, 2048 if dtype is np.float16 else 256, dtype)
+        ps.add_at(a, np.zeros(50, np.int32), ones)
+        assert a.astype(float).tolist() == (
+            [2098, 2048] if dtype is np.float16 else [306, 256]
+        )
+        with pytest.raises(IndexError, match="index 2 is out of bounds"):
+            ps.add_at(a, np.array([0, 2, 1]), ones[:3])
+
+
+def test_bytes_that_are_neither_zero_nor_one():
+    odd = np.arange(0, 250, 25, dtype=np.uint8).view(bool)
+    index, mask = np.arange(10)[::-1].copy(), np.arange(10) % 3 != 0
+    whole = odd != 0
+    for given in (
+        ps.scatter(np.zeros(10, bool), index, odd, out=None)[::-1],
+        ps.scatter(whole.copy(), index, odd, out=(a := np.zeros(10, bool)))[::-1],
+        ps.gather(odd, index)[::-1],
+        ps.gather(odd, index, out=np.empty(10, bool))[::-1],
+        ps.where(mask, odd, odd),
+        ps.where(~mask, odd, odd),
+    ):
+        assert given.view(np.uint8).tolist() == [0] + [1] * 9
+    a = np.zeros(10, bool)
+    assert ps.scatter(a, index, odd, out=a) is a
+    assert a[::-1].view(np.uint8).tolist() == [0] + [1] * 9
+    b = np.zeros((2, 5), bool)
+    places = np.stack(np.divmod(index, 5), axis=1)
+    ps.scatter_nd(b, places, odd, out=b)
+    assert b.ravel()[::-1].view(np.uint8).tolist() == [0] + [1] * 9
+    c = np.zeros(10, bool)
+    ps.scatter_where(c, mask, odd, out=c)
+    assert c.view(np.uint8).tolist() == (mask & whole).tolist()
+    assert ps.gather_where(odd, mask).view(np.uint8).tolist() == [1] * 6
+
+
+def test_arguments_by_name():
+    a, index, mask = np.arange(4.0), np.array([0, 2, 2]), np.array([1, 0, 0, 1], bool)
+    v = np.array([1.0, 2.0, 4.0])
+    assert ps.scatter(a, values=v, index=index, op="add", out=a) is a
+    assert a.tolist() == [1, 1, 8, 3]
+    assert ps.scatter_at(a=a, indices=index, values=v, out=a) is a
+    assert a.tolist() == [1, 1, 4, 3]
+    assert ps.scatter_nd(a, index[:, None], values=v, op="max", out=a) is a
+    assert a.tolist() == [1, 1, 4, 3]
+    assert ps.scatter_where(a, mask=mask, values=7.0, op="sub", out=a) is a
+    assert a.tolist() == [-6, 1, 4, -4]
+    assert ps.scatter(a, index=index, values=v, where=v > 3, out=a).tolist() == [
+        -6,
+        1,
+        4,
+        -4,
+    ]
+    assert ps.scatter(a, index=index, values=v, op="add", axis=0, out=a).sum() == 2
+    assert ps.scatter_where(a, values=np.ones(2), mask=mask, packed=True, out=a) is a
+    assert a.tolist() == [1, 1, 10, 1]
+    other = np.empty(4)
+    assert ps.scatter(a, index=index, values=v, out=other) is other
+    assert a.tolist() == [1, 1, 10, 1]
+    with pytest.raises(IndexError, match="index 4 is out of bounds"):
+        ps.scatter(a, values=v, index=index + 2, out=a)
+    with pytest.raises(TypeError):
+        ps.scatter(a, index=index, out=a)
+    assert a.tolist() == [1, 1, 10, 1]
+
+
 def test_memory_that_is_shared():
     for shift in (0, 1, 3):
         memory = np.arange(24.0)
