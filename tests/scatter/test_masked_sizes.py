@@ -72,13 +72,20 @@ def test_block_edges(dtype, isa):
             b[:] = a
             ps.scatter_where(b, mask, values, op=op, out=b)
             assert_same(b.copy(), expected, f"{context} in place")
+            b = np.zeros((n, 3), a.dtype)[:: 1 - count % 2 * 2, 1]
+            b[:] = a
+            ps.scatter_where(b, mask, values, op=op, out=b)
+            assert_same(b.copy(), expected, f"{context} apart")
+            assert not n or not b.base[:, ::2].any()
             ps.scatter_where(a, mask, values[mask], op=op, packed=True, out=a)
             assert_same(a, expected, f"{context} packed")
             if n and op != "floor_div":
                 one = values[n // 2]
                 expected = numpys(op, a, mask, one)
-                ps.scatter_where(a, mask, one, op=op, out=a)
-                assert_same(a, expected, f"{context} one value")
+                b[:] = a
+                for target in (a, b):
+                    ps.scatter_where(target, mask, one, op=op, out=target)
+                    assert_same(target.copy(), expected, f"{context} one value")
 
 
 @pytest.mark.parametrize("isa", CORE.levels())
