@@ -4,6 +4,11 @@
 
 #include "ops/ops.h"
 
+enum {
+    /* Entries of a tuple up to which it becomes one, in 64 MiB, of wide numbers 128. */
+    PS_JOINED_MOST = 16 << 20
+};
+
 /* Bytes that the steps of all axes are multiples of, the most there are, where the
  * tuple of indices of a call may become one, which numbers places so far apart: native
  * ones of an axis each, under "raise", of an address whose entry axes are merged to one

@@ -19,14 +19,6 @@ enum {
      * elements has to meet on the average (measured above is_copied). */
     COPIED_BYTES = 256 << 10,
     MANY_ENTRIES = 16,
-    /* Entries of a tuple of indices up to which it becomes one, in 64 MiB, of wide
-     * numbers 128; those that fit one list do not: ns a pair of int64 added to float64,
-     * by one list / joined: 300 pairs 4.5 / 5.1, 2,000 1.8 / 2.1; by several lists /
-     * joined, 5,000 2.1 / 1.9, of columns of one array 3.5 / 2.3; 1e6 into 1e6 6.5
-     * / 4.1 and 8.8 / 3.9, their maxima 11.5 / 4.5; 200,000 rows of 16 float32 into 100
-     * x 100 9.1 / 7.2 (Zen 3).
-     */
-    JOINED_MOST = 16 << 20,
     /* Bytes of a target that nobody sees, of which lists read the index once as well,
      * beyond which a tuple becomes one: ns a pair of columns added to float64, by lists
      * / joined, of 7 KB 1.7 / 1.8, of 720 KB 2.5 / 2.7, of 8 MB 8.0 / 5.6 (Zen 3). */
@@ -173,12 +165,16 @@ reaches_far(const ps_address *address)
     return reach > JOINED_FAR;
 }
 
-/* Does a tuple of indices become one first? */
+/* Does a tuple of indices become one first? Those that fit one list do not: ns a pair
+ * of int64 added to float64, by one list / joined: 300 pairs 4.5 / 5.1, 2,000 1.8 /
+ * 2.1; by several lists / joined, 5,000 2.1 / 1.9, of columns of one array 3.5 / 2.3;
+ * 1e6 into 1e6 6.5 / 4.1 and 8.8 / 3.9, their maxima 11.5 / 4.5; 200,000 rows of 16
+ * float32 into 100 x 100 9.1 / 7.2 (Zen 3). */
 static bool
 is_joined(const ps_scatter_call *call)
 {
     const ps_address *const address = &call->address;
-    if (address->n <= PS_BLOCK || address->n > JOINED_MOST ||
+    if (address->n <= PS_BLOCK || address->n > PS_JOINED_MOST ||
         ps_forced_choice() != PS_ALGORITHM_automatic) {
         return false;
     }
