@@ -7,6 +7,7 @@
 #include "python/bincount.h"
 
 #include "base/sizes.h"
+#include "kernels/kernels.h"
 #include "python/args.h"
 #include "python/arrays.h"
 #include "python/copies.h"
@@ -290,6 +291,51 @@ count(count_work *work)
     return status;
 }
 
+static bool
+is_short_vector(PyObject *object)
+{
+    PyArrayObject *const array = (PyArrayObject *)object;
+    return PyArray_CheckExact(object) && PyArray_NDIM(array) == 1 &&
+           PyArray_ISCARRAY_RO(array) && PyArray_DIM(array, 0) <= PS_SHORT_ROW;
+}
+
+/* bincount(x) and bincount(x, weights) of few numbers, and weights of float64: straight
+ * to the kernel, since the arguments of such a call cost more than its work. Numbers
+ * may be another thread's to write: each is checked as it is read, into a result that
+ * nobody sees. NULL without an exception: the call has to go the long way. */
+static PyObject *
+count_short(PyObject *const *args, Py_ssize_t n_args)
+{
+    const int64_t one = 1;
+    PyArrayObject *const x = (PyArrayObject *)args[0];
+    PyArrayObject *const weights = n_args == 2 ? (PyArrayObject *)args[1] : NULL;
+    npy_intp size = is_short_vector(args[0]) ? ps_short_top(x) : 0;
+    if (size <= 0 || size > PS_SHORT_ROW ||
+        (weights != NULL &&
+         (!is_short_vector(args[1]) || PyArray_TYPE(weights) != NPY_DOUBLE ||
+          PyArray_DIM(weights, 0) != PyArray_DIM(x, 0)))) {
+        return NULL;
+    }
+    const enum ps_dtype dtype = weights != NULL ? PS_f64 : PS_i64;
+    PyArrayObject *result = (PyArrayObject *)PyArray_ZEROS(
+            1, &size, weights != NULL ? NPY_DOUBLE : NPY_INT64, 0);
+    if (result == NULL) {
+        return NULL;
+    }
+    const ps_entries entries = {
+            .is_wide = ps_index_type_of(x) == PS_INDEX_i64,
+            .target = PyArray_BYTES(result),
+            .size = size,
+            .index = PyArray_BYTES(x),
+            .values = weights != NULL ? PyArray_BYTES(weights) : (const char *)&one,
+            .value_stride = weights != NULL ? (int64_t)sizeof(double) : 0,
+            .n = PyArray_DIM(x, 0)};
+    if (ps_kernels()->scatter_checked[PS_add][dtype](&entries) < entries.n) {
+        Py_CLEAR(result);
+    }
+    return (PyObject *)result;
+}
+
 PyObject *
 ps_py_bincount(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
                PyObject *keywords)
@@ -304,6 +350,12 @@ ps_py_bincount(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
     PyObject *slot[PS_NUM_NAMES], *result = NULL;
     count_work work = {.state = ps_get_state(module)};
     int64_t minlength = 0;
+    if (keywords == NULL && (n_args == 1 || n_args == 2)) {
+        result = count_short(args, n_args);
+        if (result != NULL || PyErr_Occurred()) {
+            return result;
+        }
+    }
     if (ps_parse(work.state, &signature, args, n_args, keywords, slot) < 0) {
         return NULL;
     }

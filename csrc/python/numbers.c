@@ -64,6 +64,27 @@ run_check(void *address, ps_run *run)
     return ps_address_check(address, run);
 }
 
+/* A negative number has the highest bit of all joined. */
+int64_t
+ps_short_top(PyArrayObject *index)
+{
+    const npy_intp n = PyArray_DIM(index, 0);
+    const void *const data = PyArray_DATA(index);
+    const int type = ps_index_type_of(index);
+    int64_t all = 0, top = -1;
+    for (npy_intp i = 0; i < n && type == PS_INDEX_i64; i++) {
+        const int64_t number = ((const int64_t *)data)[i];
+        all |= number;
+        top = number > top ? number : top;
+    }
+    for (npy_intp i = 0; i < n && type == PS_INDEX_i32; i++) {
+        const int64_t number = ((const int32_t *)data)[i];
+        all |= number;
+        top = number > top ? number : top;
+    }
+    return all < 0 || top == INT64_MAX ? 0 : top + 1;
+}
+
 ps_status
 ps_check_numbers(ps_state *state, PyArrayObject *index, PyArrayObject *mask,
                  enum ps_mode mode, int64_t size)

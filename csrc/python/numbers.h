@@ -10,6 +10,10 @@
 ps_status ps_top_of(ps_state *state, PyArrayObject *index, PyArrayObject *mask,
                     int64_t *top);
 
+/* The same of a vector side by side of int32 or int64, native; 0: it is not one, or has
+ * a negative number. */
+int64_t ps_short_top(PyArrayObject *index);
+
 /* PS_INDEX_BAD tells of the first number that is out of bounds for an axis of `size`
  * under a mode that refuses such numbers. */
 ps_status ps_check_numbers(ps_state *state, PyArrayObject *index, PyArrayObject *mask,

@@ -253,23 +253,33 @@ reduce_by_all(PyObject *module, PyObject **slot, PyObject *ops)
     return result;
 }
 
-/* The op of a call whose only keyword, if there is one, is op=, a name; NULL without an
- * exception: another call. */
-static const ps_reduction *
-short_reduction(ps_state *state, PyObject *const *args, Py_ssize_t n_args,
-                PyObject *keywords)
+/* Few plain values, in a call whose only keywords are offsets= and op=, a name; `own`
+ * is the op of functions that know it. NULL without an exception: another call. */
+static PyObject *
+reduce_shortly(ps_state *state, const char *own, PyObject *const *args,
+               Py_ssize_t n_args, PyObject *keywords)
 {
     const Py_ssize_t n = keywords != NULL ? PyTuple_GET_SIZE(keywords) : 0;
-    if (n == 0) {
-        return ps_find_reduction(state, NULL);
+    PyObject *op = NULL, *offsets = NULL;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *const name = PyTuple_GET_ITEM(keywords, i);
+        if (name == state->name[PS_NAME_offsets]) {
+            offsets = args[n_args + i];
+        }
+        else if (name == state->name[PS_NAME_op] && own == NULL &&
+                 PyUnicode_CheckExact(args[n_args + i])) {
+            op = args[n_args + i];
+        }
+        else {
+            return NULL;
+        }
     }
-    if (n > 1 || PyTuple_GET_ITEM(keywords, 0) != state->name[PS_NAME_op] ||
-        !PyUnicode_CheckExact(args[n_args])) {
-        return NULL;
+    const ps_reduction *const reduction =
+            own != NULL ? ps_reduction_named(own) : ps_find_reduction(state, op);
+    if (reduction == NULL) {
+        PyErr_Clear();
     }
-    const ps_reduction *const reduction = ps_find_reduction(state, args[n_args]);
-    PyErr_Clear();
-    return reduction;
+    return ps_segment_short(state, args, n_args, offsets, reduction);
 }
 
 PyObject *
@@ -278,8 +288,7 @@ ps_py_segment_reduce(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
 {
     PyObject *slot[PS_NUM_NAMES];
     ps_state *const state = ps_get_state(module);
-    PyObject *const result = ps_segment_short(
-            state, args, n_args, short_reduction(state, args, n_args, keywords));
+    PyObject *const result = reduce_shortly(state, NULL, args, n_args, keywords);
     if (result != NULL) {
         return result;
     }
@@ -305,9 +314,7 @@ ps_py_segment_reduce(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
         static const ps_signature own = {#name, N_SLOTS - 1, 3, 1, {SLOT_NAMES}};      \
         PyObject *slot[PS_NUM_NAMES];                                                  \
         PyObject *const result =                                                       \
-                keywords == NULL ? ps_segment_short(ps_get_state(module), args,        \
-                                                    n_args, ps_reduction_named(op))    \
-                                 : NULL;                                               \
+                reduce_shortly(ps_get_state(module), op, args, n_args, keywords);      \
         if (result != NULL) {                                                          \
             return result;                                                             \
         }                                                                              \

@@ -96,11 +96,11 @@ int ps_check_listed_rows(ps_reduce *reduce);
 /* skipna=, truth, and what folds have no way for, in terms of what they know. */
 int ps_simplify_segments(ps_segment_work *work);
 
-/* Few plain values by ids into few segments, with no other argument (segment_short.c):
- * the result, or NULL without an exception, where the call has to take the steps above.
- */
+/* Few plain values by ids or offsets= (or NULL) into few segments, with no other
+ * argument (segment_short.c): the result, or NULL without an exception, where the call
+ * has to take the steps above. */
 PyObject *ps_segment_short(ps_state *state, PyObject *const *args, Py_ssize_t n_args,
-                           const ps_reduction *reduction);
+                           PyObject *offsets, const ps_reduction *reduction);
 
 /* How many segments there are, and which entries they have. */
 int ps_place_segments(ps_segment_work *work);

@@ -1,10 +1,10 @@
-/* Few plain entries by ids into few segments: straight to the kernel.
+/* Few plain entries into few segments, by ids or offsets: straight to the kernel.
  *
  * Loops of Python are full of such calls, whose arguments cost more than their work
  * (ten float64 into ten segments: 1.2 us the long way, 0.3 so). All that is asked here
- * is what makes them plain: whatever is not, or has an id out of range, goes the long
- * way, which has the words for it. The result is new, so nobody sees what was filled in
- * vain.
+ * is what makes them plain: whatever is not, or has a number out of range, goes the
+ * long way, which has the words for it. The result is new, so nobody sees what was
+ * filled in vain.
  */
 #include "python/segment_call.h"
 
@@ -13,6 +13,12 @@
 #include "kernels/kernels.h"
 #include "ops/identity.h"
 #include "python/arrays.h"
+#include "python/numbers.h"
+
+enum {
+    /* Segments whose limits stand on the stack. */
+    SHORT_SEGMENTS = 256
+};
 
 /* One axis, side by side, native and aligned, of no subclass, and short. */
 static bool
@@ -70,31 +76,109 @@ fold(ps_state *state, enum ps_op op, PyArrayObject *values, PyArrayObject *ids,
     return ps_kernels()->scatter_checked[op][dtype](&entries) == entries.n;
 }
 
+/* How many segments there are: `object`, or NULL: as many as ids tell of. 0: the call
+ * is another one. */
+static npy_intp
+count_segments(PyObject *object, PyArrayObject *ids)
+{
+    int overflow = 0;
+    if (object != NULL && !PyLong_CheckExact(object)) {
+        return 0;
+    }
+    const npy_intp size = object == NULL ? ps_short_top(ids)
+                                         : PyLong_AsLongAndOverflow(object, &overflow);
+    return overflow == 0 && size > 0 && size <= PS_SHORT_ROW ? size : 0;
+}
+
+/* limit[s] = offset s, of n entries in all, as int64; how many segments they make, 0:
+ * they are not plain, or not in order. */
+static npy_intp
+take_limits(PyObject *object, int64_t n, int64_t *limit)
+{
+    PyArrayObject *const offsets = (PyArrayObject *)object;
+    const int type = is_short_array(object) ? ps_index_type_of(offsets) : -1;
+    if (type != PS_INDEX_i64 && type != PS_INDEX_i32) {
+        return 0;
+    }
+    const npy_intp count = PyArray_DIM(offsets, 0) - 1;
+    if (count < 1 || count > SHORT_SEGMENTS) {
+        return 0;
+    }
+    const void *const data = PyArray_DATA(offsets);
+    int64_t before = 0;
+    bool is_ordered = true;
+    for (npy_intp s = 0; s <= count; s++) {
+        limit[s] = type == PS_INDEX_i64 ? ((const int64_t *)data)[s]
+                                        : ((const int32_t *)data)[s];
+        is_ordered = is_ordered && before <= limit[s];
+        before = limit[s];
+    }
+    return is_ordered && limit[0] == 0 && limit[count] == n ? count : 0;
+}
+
+/* A result of n segments; NULL without an exception: there is no memory. */
+static PyArrayObject *
+new_result(PyArrayObject *values, npy_intp n)
+{
+    PyArrayObject *const result =
+            (PyArrayObject *)PyArray_SimpleNew(1, &n, PyArray_TYPE(values));
+    if (result == NULL) {
+        PyErr_Clear();
+    }
+    return result;
+}
+
+/* result[s] = values from offset s to the next, folded. */
+static PyObject *
+fold_runs(ps_state *state, enum ps_op op, PyArrayObject *values, PyObject *offsets)
+{
+    int64_t limit[SHORT_SEGMENTS + 1];
+    _Alignas(16) char neutral[16], empty[16];
+    const int64_t n = PyArray_DIM(values, 0);
+    const npy_intp count = take_limits(offsets, n, limit);
+    PyArrayObject *const result = count > 0 ? new_result(values, count) : NULL;
+    if (result == NULL) {
+        return NULL;
+    }
+    const enum ps_dtype dtype = ps_dtype_of(state, PyArray_DESCR(result));
+    ps_write_identity(op, dtype, neutral);
+    ps_write_empty(op, dtype, empty);
+    const ps_segments segments = {.start = limit,
+                                  .stop = limit + 1,
+                                  .n = count,
+                                  .width = 1,
+                                  .value_stride = PyArray_ITEMSIZE(values),
+                                  .readable = n,
+                                  .neutral = neutral,
+                                  .empty = empty};
+    ps_kernels()->segment[op][dtype](PyArray_BYTES(result), PyArray_BYTES(values),
+                                     &segments);
+    return (PyObject *)result;
+}
+
 /* NULL without an exception: the call has to go the long way, also for a lack of
  * memory.
  */
 PyObject *
 ps_segment_short(ps_state *state, PyObject *const *args, Py_ssize_t n_args,
-                 const ps_reduction *reduction)
+                 PyObject *offsets, const ps_reduction *reduction)
 {
-    if (n_args != 3 || reduction == NULL || !PyLong_CheckExact(args[2]) ||
-        !is_short_array(args[0]) || !is_short_array(args[1]) ||
-        !folds_in_itself(reduction, (PyArrayObject *)args[0])) {
-        return NULL;
-    }
-    int overflow;
-    npy_intp size = PyLong_AsLongAndOverflow(args[2], &overflow);
-    if (overflow != 0 || size <= 0 || size > PS_SHORT_ROW) {
-        return NULL;
-    }
     PyArrayObject *const values = (PyArrayObject *)args[0];
-    PyArrayObject *result =
-            (PyArrayObject *)PyArray_SimpleNew(1, &size, PyArray_TYPE(values));
-    if (result == NULL) {
-        PyErr_Clear();
+    if (n_args < 1 || n_args > 3 || reduction == NULL || !is_short_array(args[0]) ||
+        !folds_in_itself(reduction, values)) {
         return NULL;
     }
-    if (!fold(state, reduction->fold, values, (PyArrayObject *)args[1], result)) {
+    if (n_args == 1) {
+        return offsets != NULL ? fold_runs(state, reduction->fold, values, offsets)
+                               : NULL;
+    }
+    if (offsets != NULL || !is_short_array(args[1])) {
+        return NULL;
+    }
+    PyArrayObject *const ids = (PyArrayObject *)args[1];
+    const npy_intp size = count_segments(n_args == 3 ? args[2] : NULL, ids);
+    PyArrayObject *result = size > 0 ? new_result(values, size) : NULL;
+    if (result != NULL && !fold(state, reduction->fold, values, ids, result)) {
         Py_CLEAR(result);
     }
     return (PyObject *)result;

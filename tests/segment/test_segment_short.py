@@ -71,3 +71,88 @@ def test_bad_ids_have_the_words_of_the_long_way(bad, n):
                 ps.segment_reduce(*arguments, **options, **more)
             errors.append((caught.type, str(caught.value)))
         assert errors[0] == errors[1]
+
+
+@pytest.mark.parametrize("dtype", ["f64", "f32", "i64", "u64", "f16"])
+@pytest.mark.parametrize("op", OPS)
+def test_ids_may_say_how_many_segments(dtype, op):
+    rng = rng_for("ids alone", dtype, op)
+    for n, size, index in product((0, 1, 10, 1000), (1, 7, 2000), ("i8", "i4", "u1")):
+        values = random_values(rng, DTYPES[dtype], n)
+        ids = rng.integers(0, size, n).astype(index)
+        expected = ps.segment_reduce(values, ids, op=op, **LONG)
+        assert_same(ps.segment_reduce(values, ids, op=op), expected)
+    assert_same(ps.segment_max(values, ids), ps.segment_max(values, ids, **LONG))
+
+
+@pytest.mark.parametrize("dtype", ["f64", "f32", "i64", "u64", "f16"])
+@pytest.mark.parametrize("op", OPS)
+def test_offsets_have_the_bits_of_the_long_way(dtype, op):
+    rng = rng_for("offsets", dtype, op)
+    for n, size, index in product((0, 1, 40, 1024), (1, 7, 256, 257), ("i8", "i4")):
+        values = random_values(rng, DTYPES[dtype], n)
+        inner = np.sort(rng.integers(0, n + 1, size - 1))
+        offsets = np.concatenate([[0], inner, [n]]).astype(index)
+        long = {"axis": 0, "offsets": offsets}
+        expected = ps.segment_reduce(values, op=op, **long)
+        assert_same(ps.segment_reduce(values, offsets=offsets, op=op), expected)
+        assert_same(ps.segment_reduce(values, op=op, offsets=offsets), expected)
+    assert_same(ps.segment_sum(values, offsets=offsets), ps.segment_sum(values, **long))
+
+
+def test_bad_offsets_have_the_words_of_the_long_way():
+    values = np.ones(4)
+    ids = np.zeros(4, int)
+    for offsets in (
+        np.array([1, 4]),
+        np.array([0, 3]),
+        np.array([0, 3, 2, 4]),
+        np.array([0, 2**62, 4]),
+        np.array([0, -1, 4]),
+        np.array([4]),
+        np.array([], int),
+        np.array([0.0, 4.0]),
+        None,
+    ):
+        errors = []
+        for more in ({}, {"axis": 0}):
+            with pytest.raises((ValueError, TypeError, IndexError)) as caught:
+                ps.segment_reduce(values, offsets=offsets, **more)
+            errors.append((caught.type, str(caught.value)))
+        assert errors[0] == errors[1]
+    for arguments in ((values, ids), (values, ids, 1)):
+        with pytest.raises(TypeError):
+            ps.segment_reduce(*arguments, offsets=np.array([0, 4]))
+    with pytest.raises(TypeError):
+        ps.segment_sum(values, offsets=np.array([0, 4]), op="add")
+    for bad in ([0, -1], [2**62, 0]):
+        with pytest.raises((IndexError, ValueError)):
+            ps.segment_reduce(np.ones(2), np.array(bad))
+
+
+def test_few_numbers_are_counted_like_many():
+    rng = rng_for("short counts")
+    for n, size, kind in product((1, 10, 1024), (1, 7, 2000), ("i8", "i4", "u2")):
+        x, weights = rng.integers(0, size, n).astype(kind), rng.standard_normal(n)
+        assert_same(ps.bincount(x), np.bincount(x))
+        assert_same(ps.bincount(x), ps.bincount(x, axis=0))
+        for own in (weights, weights.astype("f4"), weights * 1j, list(weights)):
+            expected = ps.bincount(x, own, axis=0)
+            assert_same(ps.bincount(x, own), expected)
+    odd = np.array([-0.0, np.nan, np.inf, -np.inf])
+    assert_same(ps.bincount(np.arange(4), odd), np.bincount(np.arange(4), odd))
+    assert ps.bincount(np.array([], int)).tolist() == []
+    assert ps.bincount(np.array([1, 1]), None).tolist() == [0, 2]
+    for bad in (
+        (np.array([0, -1]),),
+        (np.array([2**62]),),
+        (np.array([0.5]),),
+        (np.array([1, 2]), np.ones(3)),
+        (np.ones((2, 2), int),),
+    ):
+        errors = []
+        for more in ({}, {"minlength": 0}):
+            with pytest.raises((ValueError, TypeError)) as caught:
+                ps.bincount(*bad, **more)
+            errors.append((caught.type, str(caught.value)))
+        assert errors[0] == errors[1]
