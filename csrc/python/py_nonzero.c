@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/sizes.h"
+#include "kernels/kernels.h"
 #include "python/args.h"
 #include "python/arrays.h"
 
@@ -187,6 +188,42 @@ give_places(PyObject *module, const ps_signature *signature, enum places_form fo
     return result;
 }
 
+/* Few booleans side by side, as inner loops of Python have them, without options: words
+ * of the mask on the stack, then their places. NULL without an exception: another call.
+ */
+static PyObject *
+find_shortly(enum places_form form, PyObject *const *args, Py_ssize_t n_args,
+             PyObject *keywords)
+{
+    PyArrayObject *const a = (PyArrayObject *)args[0];
+    uint64_t word[PS_SHORT_ROW / PS_WORD_BITS];
+    if (n_args != 1 || keywords != NULL || !PyArray_CheckExact(args[0]) ||
+        !PyArray_ISBOOL(a) || !PyArray_IS_C_CONTIGUOUS(a) ||
+        PyArray_SIZE(a) > PS_SHORT_ROW ||
+        (form == FORM_TUPLE && PyArray_NDIM(a) != 1)) {
+        return NULL;
+    }
+    const ps_kernel_table *const kernels = ps_kernels();
+    const npy_intp n = PyArray_SIZE(a);
+    npy_intp count = kernels->mask_words(word, PyArray_BYTES(a), n);
+    PyObject *const places = PyArray_SimpleNew(1, &count, NPY_INTP);
+    if (places == NULL) {
+        return NULL;
+    }
+    kernels->positions(PyArray_DATA((PyArrayObject *)places), word,
+                       ps_ceil_div(n, PS_WORD_BITS), 0, count);
+    if (form == FORM_FLAT) {
+        return places;
+    }
+    PyObject *const tuple = PyTuple_New(1);
+    if (tuple == NULL) {
+        Py_DECREF(places);
+        return NULL;
+    }
+    PyTuple_SET_ITEM(tuple, 0, places);
+    return tuple;
+}
+
 #define PLACES_NAMES                                \
     3, 1, 1,                                        \
     {                                               \
@@ -198,6 +235,10 @@ ps_py_nonzero(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
               PyObject *keywords)
 {
     static const ps_signature signature = {"nonzero", PLACES_NAMES};
+    PyObject *const result = find_shortly(FORM_TUPLE, args, n_args, keywords);
+    if (result != NULL || PyErr_Occurred()) {
+        return result;
+    }
     return give_places(module, &signature, FORM_TUPLE, args, n_args, keywords);
 }
 
@@ -206,6 +247,10 @@ ps_py_flatnonzero(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
                   PyObject *keywords)
 {
     static const ps_signature signature = {"flatnonzero", PLACES_NAMES};
+    PyObject *const result = find_shortly(FORM_FLAT, args, n_args, keywords);
+    if (result != NULL || PyErr_Occurred()) {
+        return result;
+    }
     return give_places(module, &signature, FORM_FLAT, args, n_args, keywords);
 }
 

@@ -399,3 +399,23 @@ def test_an_object_without_truth_says_so(library):
     for name in NAMES:
         with pytest.raises(ValueError, match="truth value"):
             getattr(library, name)(things)
+
+
+@pytest.mark.parametrize("isa", ps._core.levels())
+@pytest.mark.parametrize("n", [0, 1, 2, 10, 63, 64, 65, 640, 1023, 1024, 1025])
+def test_few_booleans(n, isa):
+    """They go straight to the kernels; any byte but 0 is true."""
+    ps._core.force_level(isa)
+    rng = rng_for("few booleans", n)
+    for share in (0, 0.1, 0.5, 1):
+        bytes_ = rng.integers(1, 256, n, np.uint8) * (rng.random(n) < share)
+        a = bytes_.astype(np.uint8).view(bool)
+        (expected,) = np.nonzero(a.view(np.uint8))
+        for given in (ps.flatnonzero(a), *ps.nonzero(a), ps.flatnonzero(a[None])):
+            assert given.dtype == np.intp
+            assert given.tolist() == expected.tolist()
+        assert isinstance(ps.nonzero(a), tuple)
+        assert len(ps.nonzero(a[None])) == 2
+        assert ps.flatnonzero(a[::-1]).tolist() == np.nonzero(a[::-1])[0].tolist()
+    assert ps.flatnonzero(np.array(True)).tolist() == [0]
+    assert ps.flatnonzero(np.array(False)).tolist() == []
