@@ -56,24 +56,27 @@ OF_TYPE(segment)(const enum ps_op op, char *restrict out, const char *restrict v
     }
 }
 
-/* Row number `i` of a call; on the way, listed rows some numbers on are asked for from
- * memory. `nbytes`: of a row, or 0 when that has been done. */
+/* Columns [column, column + width) of row number `i` of a call; on the way, those of
+ * the listed row some numbers on are asked for from memory. */
 TEMPLATE_INLINE const T *
-OF_TYPE(row_at)(const char *values, const ps_segments *segments, int64_t i,
-                int64_t nbytes)
+OF_TYPE(part_at)(const char *values, const ps_segments *segments, int64_t i,
+                 int64_t column, const int64_t width)
 {
-    if (segments->row == NULL) {
-        return (const T *)(values + i * segments->value_stride);
+    const int64_t *const row = segments->row;
+    const int64_t stride = segments->value_stride;
+    const int64_t nbytes = width * (int64_t)sizeof(T);
+    const char *const at = values + column * (int64_t)sizeof(T);
+    if (row == NULL) {
+        return (const T *)(at + i * stride);
     }
-    if (nbytes > 0 && i + FOLD_AHEAD < segments->n_rows) {
-        const char *const next =
-                values + segments->row[i + FOLD_AHEAD] * segments->value_stride;
+    if (i + FOLD_AHEAD < segments->n_rows) {
+        const char *const next = at + row[i + FOLD_AHEAD] * stride;
         for (int64_t byte = 0; byte < nbytes; byte += CACHE_LINE) {
             __builtin_prefetch(next + byte);
         }
         __builtin_prefetch(next + nbytes - 1);
     }
-    return (const T *)(values + segments->row[i] * segments->value_stride);
+    return (const T *)(at + row[i] * stride);
 }
 
 /* Columns [column, column + width) of segment s, of at least one row: its first row, or
@@ -83,41 +86,42 @@ OF_TYPE(fold_columns)(const enum ps_op op, T *restrict to, const char *restrict 
                       const ps_segments *segments, int64_t s, int64_t column)
 {
     const int64_t width = segments->width - column, last = segments->stop[s];
-    const int64_t nbytes = column == 0 ? width * (int64_t)sizeof(T) : 0;
     int64_t i = segments->start[s];
     if (s > 0 || !segments->continues) {
-        const T *const from = OF_TYPE(row_at)(values, segments, i++, nbytes);
+        const T *const from = OF_TYPE(part_at)(values, segments, i++, column, width);
         for (int64_t j = 0; j < width; j++) {
-            to[j] = OF_TYPE(settled)(from[column + j]);
+            to[j] = OF_TYPE(settled)(from[j]);
         }
     }
     for (; i < last; i++) {
-        const T *const from = OF_TYPE(row_at)(values, segments, i, nbytes);
-        OF_TYPE(combine_row)(op, to, from + column, width);
+        const T *const from = OF_TYPE(part_at)(values, segments, i, column, width);
+        OF_TYPE(combine_row)(op, to, from, width);
     }
 }
 
 #if KIND_IS(FLOAT)
-/* The same for the columns of `count` vectors, whose sums stay in registers. */
+/* The same for the columns of `count` vectors, whose sums stay in registers. The lines
+ * to ask for are a constant number then: ns a row of 64 float32 in bags of 20 out of
+ * 1,000 / 20,000 / 1e6, so 6.6 / 15.8 / 40, by a loop over the lines of whole rows 8.3
+ * / 18.5 / 46 (Zen 3). */
 TEMPLATE_INLINE void
 OF_TYPE(fold_vectors)(const enum ps_op op, T *restrict to, const char *restrict values,
                       const ps_segments *segments, int64_t s, int64_t column,
                       const int count)
 {
     VECTOR sum[8];
-    const int64_t last = segments->stop[s];
-    const int64_t nbytes = column == 0 ? segments->width * (int64_t)sizeof(T) : 0;
+    const int64_t last = segments->stop[s], width = count * OF_TYPE(PER_VECTOR);
     int64_t i = segments->start[s];
     const T *from = to;
     if (s > 0 || !segments->continues) {
-        from = OF_TYPE(row_at)(values, segments, i++, nbytes) + column;
+        from = OF_TYPE(part_at)(values, segments, i++, column, width);
     }
 #pragma GCC unroll 8
     for (int k = 0; k < count; k++) {
         sum[k] = *(const VECTOR *)(from + k * OF_TYPE(PER_VECTOR));
     }
     for (; i < last; i++) {
-        from = OF_TYPE(row_at)(values, segments, i, nbytes) + column;
+        from = OF_TYPE(part_at)(values, segments, i, column, width);
 #pragma GCC unroll 8
         for (int k = 0; k < count; k++) {
             sum[k] = OF_TYPE(join)(op, sum[k],
