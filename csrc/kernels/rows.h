@@ -40,15 +40,29 @@ ask_ahead(const char *target, const ps_list *list, const ps_numbering *numbering
     }
 }
 
-/* A memcpy that the compiler unrolls for the common short rows. */
+/* memcpy without a call for short rows: blocks from the front and from the back, which
+ * overlap where they have to. ns a row of those gathered from 1,000, so / by a call
+ * (Zen 3): of 24 bytes 2.6 / 4.6, of 32 2.2 / 3.8, of 48 2.5 / 3.7. */
 TEMPLATE_INLINE void
 copy_row(char *restrict to, const char *restrict from, int64_t nbytes)
 {
-    if (nbytes == 64) {
-        memcpy(to, from, 64);
-        return;
+    typedef uint64_t half __attribute__((aligned(1), may_alias));
+    typedef char block __attribute__((vector_size(16), aligned(1), may_alias));
+    if (nbytes < 8 || nbytes > 64) {
+        memcpy(to, from, (size_t)nbytes);
     }
-    memcpy(to, from, (size_t)nbytes);
+    else if (nbytes < 16) {
+        *(half *)to = *(const half *)from;
+        *(half *)(to + nbytes - 8) = *(const half *)(from + nbytes - 8);
+    }
+    else {
+        *(block *)to = *(const block *)from;
+        if (nbytes > 32) {
+            *(block *)(to + 16) = *(const block *)(from + 16);
+            *(block *)(to + nbytes - 32) = *(const block *)(from + nbytes - 32);
+        }
+        *(block *)(to + nbytes - 16) = *(const block *)(from + nbytes - 16);
+    }
 }
 
 /* target row place(offset[i]) = values row source[i], in order. Returns n, or how many
@@ -58,19 +72,21 @@ set_rows_checked(char *restrict target, const ps_list *list,
                  const ps_numbering *numbering, const char *restrict values,
                  int64_t value_stride, int64_t nbytes, int64_t ahead)
 {
+    const ps_list pairs = *list; /* in registers: stores might change it */
+    const ps_numbering by = *numbering;
     int64_t place;
-    for (int64_t i = 0; i < list->n; i++) {
-        if (ahead > 0 && i + ahead < list->n) {
-            const uint64_t row = (uint64_t)list->offset[i + ahead];
-            prefetch_row(target + row * (uint64_t)numbering->step, nbytes);
+    for (int64_t i = 0; i < pairs.n; i++) {
+        if (ahead > 0 && i + ahead < pairs.n) {
+            const uint64_t row = (uint64_t)pairs.offset[i + ahead];
+            prefetch_row(target + row * (uint64_t)by.step, nbytes);
         }
-        if (!place_of(list, numbering, i, &place)) {
+        if (!place_of(&pairs, &by, i, &place)) {
             return i;
         }
-        const int64_t from = list->source != NULL ? list->source[i] : i;
+        const int64_t from = pairs.source != NULL ? pairs.source[i] : i;
         copy_row(target + place, values + from * value_stride, nbytes);
     }
-    return list->n;
+    return pairs.n;
 }
 
 OF_UNIT void
@@ -94,6 +110,25 @@ stream_row(char *restrict to, const char *restrict from, int64_t nbytes)
 }
 #endif
 
+/* The loop of gather_rows_checked for rows side by side in out of a source that is
+ * near; how copy_row goes about them is asked once. */
+TEMPLATE_INLINE int64_t
+gather_near_rows(char *restrict out, const ps_list *list, const ps_numbering *numbering,
+                 const char *restrict a, int64_t nbytes, const int64_t least,
+                 const int64_t most)
+{
+    const ps_list pairs = *list; /* in registers: stores might change it */
+    const ps_numbering by = *numbering;
+    int64_t i = 0, place;
+    if (nbytes < least || nbytes > most) {
+        __builtin_unreachable();
+    }
+    for (; i < pairs.n && place_of(&pairs, &by, i, &place); i++, out += nbytes) {
+        copy_row(out, a + place, nbytes);
+    }
+    return i;
+}
+
 /* out row source[i] = row of `a` at place(offset[i]). `streams`: out is too large to
  * stay in any cache, so it is written past them, which saves reading it first; only
  * where every row of it is aligned for that. Returns n, or how many were moved before a
@@ -109,21 +144,28 @@ gather_rows_checked(char *restrict out, const ps_list *list,
     };
     const bool is_near = numbering->last <= (uint64_t)(NEAR_BYTES / (nbytes + 1));
     const int64_t ahead = is_near ? list->n : AHEAD;
+    if (is_near && list->source == NULL && out_stride == nbytes && nbytes > 16 &&
+        nbytes <= 64) {
+        return nbytes <= 32 ? gather_near_rows(out, list, numbering, a, nbytes, 17, 32)
+                            : gather_near_rows(out, list, numbering, a, nbytes, 33, 64);
+    }
     const uintptr_t places = (uintptr_t)out | (uintptr_t)out_stride | (uintptr_t)nbytes;
     streams = streams && places % 16 == 0;
+    const ps_list pairs = *list; /* in registers: stores might change it */
+    const ps_numbering by = *numbering;
     int64_t i = 0, place;
-    for (; i < list->n; i++) {
-        if (i + ahead < list->n) {
-            const uint64_t row = (uint64_t)list->offset[i + ahead];
-            const char *const next = a + row * (uint64_t)numbering->step;
+    for (; i < pairs.n; i++) {
+        if (i + ahead < pairs.n) {
+            const uint64_t row = (uint64_t)pairs.offset[i + ahead];
+            const char *const next = a + row * (uint64_t)by.step;
             for (int64_t byte = 0; byte < nbytes; byte += CACHE_LINE) {
                 __builtin_prefetch(next + byte);
             }
         }
-        if (!place_of(list, numbering, i, &place)) {
+        if (!place_of(&pairs, &by, i, &place)) {
             break;
         }
-        const int64_t to = list->source != NULL ? list->source[i] : i;
+        const int64_t to = pairs.source != NULL ? pairs.source[i] : i;
 #if defined(__x86_64__)
         if (streams) {
             stream_row(out + to * out_stride, a + place, nbytes);

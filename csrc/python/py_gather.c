@@ -18,6 +18,12 @@
 #include "python/py_plan.h"
 #include "python/values.h"
 
+enum {
+    /* Bytes of a result up to which the binding calls the kernel itself: they move in a
+     * microsecond. */
+    SHORT_ROWS_BYTES = 16 << 10
+};
+
 typedef struct {
     ps_state *state;
     const ps_where_args *where;
@@ -388,21 +394,35 @@ call_form(PyObject *module, const ps_signature *signature, enum ps_form form,
     return gather_form(&work, slot[0]);
 }
 
-/* May the call go straight to the kernel: few items of a plain array, one axis each,
- * named by a plain index? Inner loops of Python are full of them. */
+/* Bytes of what one number of a short call names: an item, or a row of those. */
+static int64_t
+row_nbytes(PyArrayObject *a)
+{
+    int64_t nbytes = PyArray_ITEMSIZE(a);
+    for (int axis = 1; axis < PyArray_NDIM(a); axis++) {
+        nbytes *= PyArray_DIM(a, axis);
+    }
+    return nbytes;
+}
+
+/* May the call go straight to the kernel: few items or rows of a plain array, named by
+ * a plain index? Inner loops of Python are full of them. Kernels of rows read int64. */
 static bool
 is_short(PyArrayObject *a, PyArrayObject *index)
 {
     if (!PyArray_CheckExact((PyObject *)a) || !PyArray_CheckExact((PyObject *)index) ||
-        PyArray_NDIM(a) != 1 || PyArray_NDIM(index) != 1 ||
-        PyArray_DIM(index, 0) > PS_SHORT_ROW || PyArray_DIM(a, 0) == 0 ||
+        PyArray_NDIM(a) == 0 || PyArray_NDIM(index) != 1 ||
+        PyArray_DIM(index, 0) > PS_SHORT_ROW || PyArray_SIZE(a) == 0 ||
         !PyArray_IS_C_CONTIGUOUS(a) || !PyArray_ISCARRAY_RO(index)) {
         return false;
     }
     PyArray_Descr *const descr = PyArray_DESCR(a);
     const int type = ps_index_type_of(index);
-    return (type == PS_INDEX_i64 || type == PS_INDEX_i32) &&
-           ps_size_of(PyDataType_ELSIZE(descr)) >= 0 &&
+    const int64_t nbytes = row_nbytes(a);
+    const bool is_item = ps_size_of(nbytes) >= 0;
+    return (type == PS_INDEX_i64 || (type == PS_INDEX_i32 && is_item)) &&
+           (is_item || PyArray_NDIM(a) > 1) &&
+           nbytes <= SHORT_ROWS_BYTES / ps_max(1, PyArray_DIM(index, 0)) &&
            PyTypeNum_ISNUMBER(descr->type_num) && PyDataType_ISNOTSWAPPED(descr);
 }
 
@@ -410,10 +430,47 @@ is_short(PyArrayObject *a, PyArrayObject *index)
 static bool
 is_short_out(PyArrayObject *a, PyArrayObject *index, PyArrayObject *out)
 {
-    return PyArray_CheckExact((PyObject *)out) && PyArray_NDIM(out) == 1 &&
+    return PyArray_CheckExact((PyObject *)out) &&
+           PyArray_NDIM(out) == PyArray_NDIM(a) &&
            PyArray_DESCR(out) == PyArray_DESCR(a) &&
            PyArray_DIM(out, 0) == PyArray_DIM(index, 0) && PyArray_ISCARRAY(out) &&
+           PyArray_CompareLists(PyArray_DIMS(out) + 1, PyArray_DIMS(a) + 1,
+                                PyArray_NDIM(a) - 1) &&
            !ps_extents_meet(out, a) && !ps_extents_meet(out, index);
+}
+
+/* A new array for what the index names. */
+static PyArrayObject *
+new_short_result(PyArrayObject *a, PyArrayObject *index)
+{
+    npy_intp shape[PS_MAX_DIMS];
+    shape[0] = PyArray_DIM(index, 0);
+    for (int axis = 1; axis < PyArray_NDIM(a); axis++) {
+        shape[axis] = PyArray_DIM(a, axis);
+    }
+    Py_INCREF(PyArray_DESCR(a));
+    return (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(a),
+                                                 PyArray_NDIM(a), shape, NULL, NULL, 0,
+                                                 NULL);
+}
+
+/* to[i] = a[index[i]]; false: an index is bad. */
+static bool
+gather_few(PyArrayObject *a, PyArrayObject *index, char *to)
+{
+    const ps_kernel_table *const kernels = ps_kernels();
+    const int64_t n = PyArray_DIM(index, 0), length = PyArray_DIM(a, 0);
+    const int64_t nbytes = row_nbytes(a);
+    const int size = ps_size_of(nbytes);
+    if (size >= 0) {
+        return kernels->gather_checked[size](
+                       PS_MODE_RAISE, ps_index_type_of(index) == PS_INDEX_i64, to,
+                       PyArray_BYTES(a), length, PyArray_BYTES(index), n, NULL) == n;
+    }
+    const ps_list list = {PyArray_DATA(index), NULL, n};
+    const ps_numbering numbering = {(uint64_t)length - 1, length, nbytes};
+    return kernels->gather_rows_checked(to, &list, &numbering, PyArray_BYTES(a), nbytes,
+                                        nbytes, false) == n;
 }
 
 /* An `out` that is seen is written once all of the index has been checked; NULL: a
@@ -425,28 +482,21 @@ gather_short(PyArrayObject *a, PyArrayObject *index, PyArrayObject *out)
     if (!is_short(a, index) || (out != NULL && !is_short_out(a, index, out))) {
         return NULL;
     }
-    const ps_kernel_table *const kernels = ps_kernels();
-    PyArray_Descr *const descr = PyArray_DESCR(a);
     const int type = ps_index_type_of(index);
-    const npy_intp n = PyArray_DIM(index, 0), length = PyArray_DIM(a, 0);
     PyArrayObject *result = (PyArrayObject *)Py_XNewRef((PyObject *)out);
     if (result == NULL) {
-        Py_INCREF(descr);
-        result = (PyArrayObject *)PyArray_NewFromDescr(
-                &PyArray_Type, descr, 1, PyArray_DIMS(index), NULL, NULL, 0, NULL);
+        result = new_short_result(a, index);
     }
-    else if (kernels->scan[type](PyArray_BYTES(index), n, ps_index_itemsize(type),
-                                 length) >= 0) {
+    else if (ps_kernels()->scan[type](PyArray_BYTES(index), PyArray_DIM(index, 0),
+                                      ps_index_itemsize(type),
+                                      PyArray_DIM(a, 0)) >= 0) {
         Py_CLEAR(result);
     }
-    if (result != NULL &&
-        kernels->gather_checked[ps_size_of(PyDataType_ELSIZE(descr))](
-                PS_MODE_RAISE, type == PS_INDEX_i64, PyArray_BYTES(result),
-                PyArray_BYTES(a), length, PyArray_BYTES(index), n, NULL) < n) {
+    if (result != NULL && !gather_few(a, index, PyArray_BYTES(result))) {
         Py_CLEAR(result);
     }
-    if (result != NULL && descr->type_num == NPY_BOOL) {
-        ps_settle_booleans(PyArray_BYTES(result), n);
+    if (result != NULL && PyArray_ISBOOL(result)) {
+        ps_settle_booleans(PyArray_BYTES(result), PyArray_SIZE(result));
     }
     return (PyObject *)result;
 }

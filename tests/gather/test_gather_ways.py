@@ -2,6 +2,8 @@
 flat positions in any layout. All give what NumPy gives, and an error leaves out= alone.
 """
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -229,3 +231,51 @@ def expected_reversed(a, index):
     """The columns of an array that is reversed along both axes."""
     reversed_a = np.ascontiguousarray(a[::-1, ::-1])
     return np.take(reversed_a, index, axis=1).astype(a.dtype.newbyteorder("="))
+
+
+@pytest.mark.parametrize("isa", ps._core.levels())
+@pytest.mark.parametrize("width", [*range(1, 21), 31, 32, 33, 47, 48, 49, 63, 64, 65])
+def test_rows_of_every_short_width(width, isa):
+    """Few rows go straight to the kernel; bytes beside them stay."""
+    ps._core.force_level(isa)
+    rng = rng_for("short rows", width)
+    a = rng.integers(0, 256, (9, width), np.uint8)
+    for n, kind in product((0, 1, 10, 60, 1000), (np.int64, np.int32, np.uint8)):
+        index = rng.integers(-9 if kind is not np.uint8 else 0, 9, n).astype(kind)
+        memory = np.full((n + 2, width), 77, np.uint8)
+        out = memory[1:-1]
+        assert ps.gather(a, index, out=out) is out
+        assert_same(ps.gather(a, index), a[index])
+        assert_same(out.copy(), a[index])
+        assert (memory[[0, -1]] == 77).all()
+        b, spare = np.zeros_like(a), rng.integers(0, 256, (n, width), np.uint8)
+        expected = b.copy()
+        for i, row in zip(index.tolist(), spare, strict=True):
+            expected[i] = row
+        assert_same(ps.scatter(b, index, spare), expected)
+
+
+def test_few_rows_of_any_shape_and_kind():
+    rng = rng_for("few rows")
+    index = np.array([2, -1, 0, 2])
+    for dtype in ("f8", "?", "c16", "i2", ">f4", "m8[s]", "S3", "O"):
+        for shape in ((3,), (3, 2), (3, 2, 5), (3, 0), (0, 2), (3, 1, 1)):
+            a = rng.integers(0, 2, shape).astype(dtype)
+            if not shape[0]:
+                with pytest.raises(IndexError):
+                    ps.gather(a, index)
+                continue
+            expected = a[index].astype(a.dtype.newbyteorder("="))
+            assert_same(ps.gather(a, index), expected)
+            assert_same(ps.gather(np.asfortranarray(a), index), expected)
+            assert_same(ps.gather(a, index, out=np.empty_like(expected)), expected)
+    odd = np.arange(6, dtype=np.uint8).reshape(3, 2).view(bool)
+    assert ps.gather(odd, index).view(np.uint8).max() == 1
+    a, out = np.arange(6.0).reshape(3, 2), np.zeros((3, 2))
+    with pytest.raises(IndexError, match="index 3 is out of bounds"):
+        ps.gather(a, np.array([0, 3, 1]), out=out)
+    assert not out.any()
+    for wrong in (np.zeros((3, 3)), np.zeros((2, 2)), np.zeros(3), np.zeros((3, 2, 1))):
+        with pytest.raises(ValueError, match="shape"):
+            ps.gather(a, np.array([0, 1, 1]), out=wrong)
+    assert ps.gather(a, np.array([1, 0, 2]), out=a).tolist() == [[2, 3], [0, 1], [4, 5]]
