@@ -59,7 +59,7 @@ OF_TYPE(scatter_groups)(const enum ps_op op, const bool is_wide, const bool is_p
             OF_TYPE(update_lane)(op, is_plain, at + row, value[k]);
 #else
             (void)is_plain;
-            OF_TYPE(update)(op, at + row, *(const T *)(group + k * value_stride));
+            OF_TYPE(update_by)(op, at + row, group + k * value_stride);
 #endif
         }
     }
@@ -76,8 +76,8 @@ OF_TYPE(scatter_singles)(const enum ps_op op, const bool is_wide,
     int64_t row;
     for (; i < stop && is_row_of(is_wide, entries->index, i, size, counted, &row);
          i++) {
-        OF_TYPE(update)
-        (op, at + row, *(const T *)(entries->values + i * entries->value_stride));
+        OF_TYPE(update_by)
+        (op, at + row, entries->values + i * entries->value_stride);
     }
     return i;
 }

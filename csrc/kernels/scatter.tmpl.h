@@ -23,23 +23,23 @@ OF_TYPE(scatter)(const enum ps_op op, char *restrict target, const ps_list *list
     const int64_t n = list->n;
     if (source == NULL && value_stride == (int64_t)sizeof(T) &&
         !OF_TYPE(is_heavy)(op)) {
-        const T *const value = (const T *)values;
 #pragma GCC unroll 4
         for (int64_t i = 0; i < n; i++) {
-            OF_TYPE(update)(op, (T *)(target + offset[i]), value[i]);
+            OF_TYPE(update_by)
+            (op, (T *)(target + offset[i]), values + i * (int64_t)sizeof(T));
         }
         return;
     }
     if (source == NULL) {
         for (int64_t i = 0; i < n; i++) {
-            OF_TYPE(update)
-            (op, (T *)(target + offset[i]), *(const T *)(values + i * value_stride));
+            OF_TYPE(update_by)
+            (op, (T *)(target + offset[i]), values + i * value_stride);
         }
         return;
     }
     for (int64_t i = 0; i < n; i++) {
-        const T value = *(const T *)(values + source[i] * value_stride);
-        OF_TYPE(update)(op, (T *)(target + offset[i]), value);
+        OF_TYPE(update_by)
+        (op, (T *)(target + offset[i]), values + source[i] * value_stride);
     }
 }
 

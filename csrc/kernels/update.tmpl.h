@@ -1,5 +1,5 @@
-/* One element of a target meets values: update for one of any kind, update_lane for one
- * of a group that was read as vectors, stays for runs.
+/* One element of a target meets values: update_by for one of any kind, update_lane for
+ * one of a group that was read as vectors, stays for runs.
  *
  * Minima and maxima of floats have a rule for zeros (-0.0 is the lower) and one for NaN
  * (combine.tmpl.h). Asked as questions, both turn into branches that ties mispredict:
@@ -123,8 +123,9 @@ OF_TYPE(update_lane)(const enum ps_op op, const bool is_plain, T *at,
 }
 
 TEMPLATE_INLINE void
-OF_TYPE(update)(const enum ps_op op, T *at, T value)
+OF_TYPE(update_by)(const enum ps_op op, T *at, const char *from)
 {
+    const T value = *(const T *)from;
     if (!is_extreme(op)) {
         *at = OF_TYPE(combine)(op, *at, value);
         return;
@@ -161,11 +162,79 @@ OF_TYPE(stays)(const enum ps_op op, T old, T value)
 
 #else
 
-TEMPLATE_INLINE void
-OF_TYPE(update)(const enum ps_op op, T *at, T value)
+#if KIND_IS(LONG) && defined(__x86_64__) && __LDBL_MANT_DIG__ == 64
+
+/* The 80 bits of a number. */
+typedef struct {
+    uint64_t low;
+    int16_t high;
+} OF_TYPE(bits);
+
+TEMPLATE_INLINE
+OF_TYPE(bits)
+OF_TYPE(bits_of)(const char *at)
 {
-    *at = OF_TYPE(combine)(op, *at, value);
+    OF_TYPE(bits) bits;
+    memcpy(&bits.low, at, sizeof(bits.low));
+    memcpy(&bits.high, at + sizeof(bits.low), sizeof(bits.high));
+    return bits;
 }
+
+/* NaN, or one of the forms of which processors make none: the first digit is 1 unless
+ * the exponent is 0. */
+TEMPLATE_INLINE bool
+OF_TYPE(is_odd)(OF_TYPE(bits) x)
+{
+    const int exponent = x.high & INT16_MAX;
+    return ((exponent != 0) != (x.low >> 63)) |
+           ((exponent == INT16_MAX) & (x.low << 1 != 0));
+}
+
+/* In the order of numbers, in which -0.0 stands before +0.0: digits of negative ones
+ * count backwards. */
+TEMPLATE_INLINE bool
+OF_TYPE(is_less)(OF_TYPE(bits) x, OF_TYPE(bits) y)
+{
+    const int x_minus = x.high >> 15, y_minus = y.high >> 15;
+    const int x_high = x.high ^ (x_minus & INT16_MAX);
+    const int y_high = y.high ^ (y_minus & INT16_MAX);
+    const uint64_t x_low = x.low ^ (uint64_t)(int64_t)x_minus;
+    const uint64_t y_low = y.low ^ (uint64_t)(int64_t)y_minus;
+    return (x_high < y_high) | ((x_high == y_high) & (x_low < y_low));
+}
+
+/* Extremes by the bits of numbers, without a branch that ties mispredict, and without
+ * the stack of the x87, whose ten bytes are slow to come back as two parts: ns an
+ * entry, so / by comparing numbers (Zen 3): 1e4 into as many 6.5 / 7.5, where half are
+ * ties 6.5 / 10.7; 1e5 7.5 / 12. */
+TEMPLATE_INLINE void
+OF_TYPE(update_by)(const enum ps_op op, T *at, const char *value)
+{
+    const OF_TYPE(bits) old = OF_TYPE(bits_of)((const char *)at),
+                        own = OF_TYPE(bits_of)(value);
+    if (!is_extreme(op) ||
+        __builtin_expect(OF_TYPE(is_odd)(old) | OF_TYPE(is_odd)(own), 0)) {
+        *at = OF_TYPE(combine)(op, *at, *(const T *)value);
+        return;
+    }
+    const bool is_low = op == PS_min || op == PS_fmin;
+    const bool takes = is_low ? OF_TYPE(is_less)(own, old) : OF_TYPE(is_less)(old, own);
+    const uint64_t mask = (uint64_t)0 - takes;
+    const uint64_t low = old.low ^ ((old.low ^ own.low) & mask);
+    const int16_t high = (int16_t)(old.high ^ ((old.high ^ own.high) & (int)mask));
+    memcpy(at, &low, sizeof(low));
+    memcpy((char *)at + sizeof(low), &high, sizeof(high));
+}
+
+#else
+
+TEMPLATE_INLINE void
+OF_TYPE(update_by)(const enum ps_op op, T *at, const char *value)
+{
+    *at = OF_TYPE(combine)(op, *at, *(const T *)value);
+}
+
+#endif
 
 /* As above, of integers; what other types say is not worth a question. */
 TEMPLATE_INLINE bool

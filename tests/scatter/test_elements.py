@@ -61,6 +61,27 @@ def all_ways():
         yield level, algorithm
 
 
+@pytest.mark.parametrize("op", EXTREMES)
+def test_long_doubles_by_all_of_their_digits(op):
+    """Neighbours, subnormal numbers, both zeros, infinities, and NaN."""
+    rng = rng_for("long doubles", op)
+    one, least = np.longdouble(1), np.nextafter(np.longdouble(0), np.longdouble(1))
+    info = np.finfo(np.longdouble)
+    pool = [0 * one, one, one + info.eps, one - info.epsneg, least, 3 * least, info.max]
+    pool += [info.tiny, info.tiny - least, 2 * one, np.longdouble(INF)]
+    pool = np.array([*pool, *(-x for x in pool)], np.longdouble)
+    n, size = 400, 50
+    for own in (pool, np.append(pool, [NAN, -NAN]).astype(np.longdouble)):
+        index = rng.integers(-size, size, n)
+        a, values = own[rng.integers(0, len(own), size)], rng.choice(own, n)
+        expected = folded(op, a, index, values)
+        for _ in all_ways():
+            for kind in (np.int64, np.int32):
+                out = a.copy()
+                DROP_INS[op](out, index.astype(kind), values)
+                assert_same(out, expected)
+
+
 @pytest.mark.parametrize("first", [0.0, -0.0, -5.0, NAN])
 @pytest.mark.parametrize("pool", POOLS)
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
