@@ -35,7 +35,10 @@ enum {
      */
     TILE_BYTES = 16 << 10,
     LINE = 64,
-    MOST_COLUMNS = 256
+    MOST_COLUMNS = 256,
+    /* Rows from which columns are looked at one by one for a condition that is theirs;
+     * shorter ones are made many at a time. */
+    LEAST_ROWS = 256
 };
 
 /* The axes of a call that turns, in the order in which the inputs lie: outer ones, the
@@ -48,6 +51,7 @@ typedef struct {
     int64_t column_tiles, row_tiles;
     const int64_t *shape, *out_strides;
     int64_t row_shape[PS_MAX_DIMS], row_strides[PS_MAX_DIMS]; /* of out, merged */
+    bool by_columns; /* the condition is the same for all rows of a column */
 } tiling;
 
 typedef struct {
@@ -159,6 +163,28 @@ turn_rows(const ready_where *ready, char *out, const int64_t *offset, int64_t co
     }
 }
 
+/* A part of a column, n elements from `first` on: where it lies, in bytes from the
+ * buffer. A condition for all of it chooses one of two sides, which is read where it
+ * is: ns for each of 1e6 float64 in 8 columns 0.54, by way of the buffer 1.15, np.where
+ * 0.70 (Zen 3). Else it is made in the buffer, at `own`. */
+static int64_t
+find_column(const ready_where *ready, const where_room *room, int64_t first, int64_t n,
+            char *own)
+{
+    char truth;
+    int64_t step = 0;
+    if (ready->tiles.by_columns) {
+        const bool is_true = *ps_mask_block(&ready->mask, first, 1, &truth) != 0;
+        const char *const side = ps_operand_block(is_true ? &ready->x : &ready->y,
+                                                  first, n, room->x, &step);
+        if (step != 0 && side != room->x) {
+            return (int64_t)((intptr_t)side - (intptr_t)room->out);
+        }
+    }
+    choose_block(ready, room, first, n, own);
+    return own - room->out;
+}
+
 /* Columns [column, column + columns) and rows [row, row + rows) of an outer place, no
  * more of them than the room holds. Whole columns are one stretch of the inputs. */
 static void
@@ -168,7 +194,7 @@ turn_block(const ready_where *ready, const where_room *room, int64_t outer,
     const tiling *const tiles = &ready->tiles;
     const int64_t itemsize = ready->out.itemsize;
     const int64_t first = (outer * tiles->columns + column) * tiles->rows + row;
-    const bool is_whole = rows == tiles->rows;
+    const bool is_whole = rows == tiles->rows && !tiles->by_columns;
     const int64_t pitch = rows * itemsize + (is_whole ? 0 : room->gap);
     int64_t offset[MOST_COLUMNS];
     if (is_whole) {
@@ -177,8 +203,8 @@ turn_block(const ready_where *ready, const where_room *room, int64_t outer,
     for (int64_t i = 0; i < columns; i++) {
         offset[i] = i * pitch;
         if (!is_whole) {
-            choose_block(ready, room, first + i * tiles->rows, rows,
-                         room->out + offset[i]);
+            offset[i] = find_column(ready, room, first + i * tiles->rows, rows,
+                                    room->out + i * pitch);
         }
     }
     char *const out =
@@ -385,6 +411,10 @@ turn_axes(const ps_where_call *call, int64_t *shape, int64_t (*strides)[PS_MAX_D
         tiles->rows *= tiles->row_shape[axis];
     }
     size_tiles(tiles, call->out.itemsize);
+    tiles->by_columns = tiles->rows >= LEAST_ROWS;
+    for (int axis = at + 1; axis < ndim; axis++) {
+        tiles->by_columns &= strides[1][axis] == 0 || shape[axis] == 1;
+    }
     return true;
 }
 

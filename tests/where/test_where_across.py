@@ -169,3 +169,27 @@ def test_conditions_of_short_runs(length):
             three = x.reshape(7, 100, length)
             expected = np.where(condition, three, -three)
             assert_same(ps.where(condition, three, -three), expected, kind)
+
+
+@pytest.mark.parametrize("dtype", SIZED)
+def test_a_condition_for_each_column(dtype):
+    """Long columns are read where they lie, unless they are cast, numbers, or apart."""
+    rng, own = rng_for("columns", dtype), ALL_DTYPES[dtype]
+    for shape in ((255, 8), (256, 5), (1000, 9), (3, 700, 6), (4000, 2)):
+        order = (*range(len(shape) - 2), len(shape) - 1, len(shape) - 2)
+        x, y = (laid(random_values(rng, own, shape), order) for _ in range(2))
+        kept = laid(np.zeros((*shape[:-2], shape[-2] + 3, shape[-1]), own), order)
+        wide = kept[..., 1:-2, :]
+        wide[...] = y
+        for length in {1, shape[-2]}:
+            condition = rng.random((length, shape[-1])) < 0.5
+            for a, b in ((x, y), (x, y[..., :1]), (x[..., ::-1], wide), (y.copy(), x)):
+                for threads in (1, 2):
+                    with ps.num_threads(threads):
+                        result = ps.where(condition, a, b)
+                    assert_same(result, expected_of(condition, a, b, own), f"{shape}")
+            out = x.copy()
+            assert ps.where(condition, out, y, out=out) is out
+            assert_same(out, expected_of(condition, x, y, own))
+    cast = ps.where(condition, x, y, dtype=np.dtype("c16")) if own.kind in "if" else x
+    assert_same(cast, expected_of(condition, x, y, "c16") if cast is not x else x)
