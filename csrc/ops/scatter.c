@@ -374,12 +374,41 @@ look_at_values(ps_scatter_call *call, ps_run *run, enum ps_dtype type, look_fn l
     return status;
 }
 
+/* Is there no zero among all values, whether they take part or not, which lie side by
+ * side as what they are computed in, or are one? Then nothing else need be looked at:
+ * 1e5 uint32 into as many 3.6 ns each, with a look at those that take part 4.6 (Zen 3).
+ */
+static bool
+have_no_zero(const ps_scatter_call *call, ps_run *run)
+{
+    const ps_address *const address = &call->address;
+    const ps_values *const values = &call->values;
+    const int64_t stride = ps_inner_stride(address->ndim, values->entry_strides);
+    if (address->ndim > 1 || call->rows.ndim > 0 ||
+        values->dtype != call->accumulator || values->swapped || !values->aligned ||
+        values->offset != NULL || (stride != values->itemsize && stride != 0)) {
+        return false;
+    }
+    const int64_t n = stride != 0 ? address->n : ps_min(1, address->n);
+    ps_stretch part = ps_stretch_of(run, n, values->itemsize);
+    while (ps_next_stretch(&part)) {
+        if (ps_has_zero(values->dtype, values->data + part.first * values->itemsize,
+                        part.last - part.first)) {
+            return false;
+        }
+    }
+    return ps_run_status(run).code == PS_OK;
+}
+
 /* The values are looked at as what they are computed in. */
 ps_status
 ps_check_divisors(void *argument, ps_run *run)
 {
     ps_divisor_check *const check = argument;
     check->has_zero = false;
+    if (have_no_zero(check->call, run)) {
+        return PS_SUCCESS;
+    }
     return look_at_values(check->call, run, check->call->accumulator, look_for_zero,
                           &check->has_zero);
 }
