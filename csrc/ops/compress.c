@@ -182,3 +182,17 @@ ps_gather_where(void *argument, ps_run *run)
     run->has_written = !call->is_private;
     return ps_run_chunks(run, call->chunks, gather_chunk, &ready);
 }
+
+/* As blocks of longer calls are, whose memory this spares. */
+bool
+ps_open_few_where(const ps_view *a, const ps_view *mask, ps_few_where *few)
+{
+    ps_mask_source source;
+    ps_operand operand;
+    int64_t step;
+    ps_mask_open(&source, mask);
+    ps_operand_open(&operand, a, PS_raw);
+    few->mask = ps_mask_block(&source, 0, source.n, few->mask_bytes);
+    few->a = ps_operand_block(&operand, 0, source.n, few->items, &step);
+    return step != 0;
+}

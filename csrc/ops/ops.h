@@ -262,6 +262,21 @@ ps_status ps_count_where(void *call, ps_run *run);
 ps_status ps_gather_where(void *call, ps_run *run);
 void ps_end_gather_where(ps_compress_call *call);
 
+enum {
+    /* Bytes of elements that stand on the stack beside their mask. */
+    PS_FEW_BYTES = 4096
+};
+
+/* Elements that are only moved, up to PS_SHORT_ROW and PS_FEW_BYTES of them, and their
+ * mask, side by side: where they lie, or in here. False: they are one for all. */
+typedef struct {
+    const char *a, *mask;
+    char mask_bytes[PS_SHORT_ROW];
+    _Alignas(64) char items[PS_FEW_BYTES];
+} ps_few_where;
+
+bool ps_open_few_where(const ps_view *a, const ps_view *mask, ps_few_where *few);
+
 /* The places of the true elements of an array, in C order. ps_nonzero_find counts them;
  * then the caller makes room and ps_nonzero_write writes them. In between the call
  * holds a bit for each element, so the array is read once and may change afterwards. */

@@ -207,6 +207,25 @@ gather_under(const compress_work *work)
                    : gather_by_places(work);
 }
 
+/* n elements and their mask side by side; false: they are not to be had so without work
+ * memory. */
+static bool
+take_few(PyArrayObject *a, PyArrayObject *mask, ps_few_where *few)
+{
+    ps_axes axes, mask_axes;
+    if (PyArray_IS_C_CONTIGUOUS(a) && PyArray_IS_C_CONTIGUOUS(mask)) {
+        few->a = PyArray_BYTES(a);
+        few->mask = PyArray_BYTES(mask);
+        return true;
+    }
+    if (PyArray_NBYTES(a) > PS_FEW_BYTES || PyArray_SIZE(a) == 0) {
+        return false;
+    }
+    const ps_view view = ps_view_of(a, PS_raw, &axes);
+    const ps_view mask_view = ps_view_of(mask, PS_b1, &mask_axes);
+    return ps_open_few_where(&view, &mask_view, few);
+}
+
 /* Few elements of one kind beside as many mask bytes: straight to the kernels. NULL
  * without an exception: not such a call. */
 static PyObject *
@@ -216,24 +235,23 @@ gather_short(PyObject *const *args)
     PyArrayObject *const mask = (PyArrayObject *)args[1];
     if (!PyArray_CheckExact(args[0]) || !PyArray_CheckExact(args[1]) ||
         !PyArray_ISBOOL(mask) || PyArray_NDIM(a) == 0 || !PyArray_SAMESHAPE(a, mask) ||
-        PyArray_SIZE(a) > PS_SHORT_ROW || !PyArray_IS_C_CONTIGUOUS(a) ||
-        !PyArray_IS_C_CONTIGUOUS(mask)) {
+        PyArray_SIZE(a) > PS_SHORT_ROW) {
         return NULL;
     }
     PyArray_Descr *const descr = PyArray_DESCR(a);
     const int size = ps_size_of(PyDataType_ELSIZE(descr));
+    ps_few_where few;
     if (size < 0 || !PyTypeNum_ISNUMBER(descr->type_num) ||
-        !PyDataType_ISNOTSWAPPED(descr)) {
+        !PyDataType_ISNOTSWAPPED(descr) || !take_few(a, mask, &few)) {
         return NULL;
     }
     const npy_intp n = PyArray_SIZE(a);
-    npy_intp count = ps_kernels()->mask_count(PyArray_BYTES(mask), n);
+    npy_intp count = ps_kernels()->mask_count(few.mask, n);
     Py_INCREF(descr);
     PyArrayObject *result = (PyArrayObject *)PyArray_NewFromDescr(
             &PyArray_Type, descr, 1, &count, NULL, NULL, 0, NULL);
-    if (result != NULL &&
-        ps_kernels()->compress[size](PyArray_BYTES(result), PyArray_BYTES(a),
-                                     PyArray_BYTES(mask), n, count) < count) {
+    if (result != NULL && ps_kernels()->compress[size](PyArray_BYTES(result), few.a,
+                                                       few.mask, n, count) < count) {
         /* NumPy writes to large arrays without holding the GIL. */
         ps_raise(NULL, ps_fail(PS_INDEX_CHANGED), "mask");
         Py_CLEAR(result);

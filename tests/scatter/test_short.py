@@ -294,3 +294,70 @@ def test_masks(dtype, op):
     flags = np.array([True, False, True])
     ps.scatter_where(flags, flags, np.zeros(3, bool), out=flags)
     assert flags.tolist() == [False] * 3
+
+
+def laid_out(array):
+    """The same elements in every layout that few of them may have."""
+    apart = np.zeros((*array.shape, 3), array.dtype)
+    apart[..., 1] = array
+    yield array.copy()
+    yield np.asfortranarray(array)
+    yield array[::-1].copy()[::-1]
+    yield apart[..., 1]
+    yield np.repeat(array, 2, axis=-1)[..., ::2]
+    yield np.moveaxis(np.moveaxis(array, 0, -1).copy(), -1, 0)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["?", "i1", "u4", "f2", "f4", "f8", "c16", "g", ">f8"]
+)
+def test_masks_and_targets_of_every_layout(dtype):
+    """A few elements and more than the stack holds; NumPy answers for what is taken."""
+    rng = rng_for("short layouts", dtype)
+    for shape in ((1,), (10,), (4, 5), (3, 1, 6), (16, 16), (257,), (40, 30), (0, 3)):
+        a = rng.integers(0, 9, shape).astype(dtype)
+        v = rng.integers(1, 9, shape).astype(dtype)
+        mask = rng.random(shape) < 0.5
+        for op in ("set", "add", "floor_div", "max"):
+            expected = outcome(in_place(ps, "scatter_where", op), a, mask, v)
+            number = outcome(in_place(ps, "scatter_where", op), a, mask, 3)
+            for target, own, given in zip(
+                laid_out(a), [*laid_out(mask)][::-1], laid_out(v), strict=True
+            ):
+                for what, known in ((given, expected), (3, number)):
+                    before, said = target.copy(), ""
+                    try:
+                        with np.errstate(all="ignore"):
+                            ps.scatter_where(target, own, what, op=op, out=target)
+                    except TypeError as error:
+                        said = type(error).__name__
+                    assert said == known[1]
+                    assert_same(target.copy(order="C"), known[0])
+                    target[...] = before
+        for given, own in zip(laid_out(a), [*laid_out(mask)][::-1], strict=True):
+            taken = ps.gather_where(given, own)
+            assert_same(taken, a[mask].astype(a.dtype.newbyteorder("=")))
+
+
+def test_layouts_that_take_the_long_way():
+    a, mask = np.arange(6.0), np.array([True, False, True])
+    two = np.lib.stride_tricks.as_strided(a, (3,), (0,))
+    with pytest.raises(ValueError):
+        ps.scatter_where(two, mask, np.ones(3), out=two)
+    row = np.broadcast_to(np.ones(1), (3,))
+    ps.scatter_where(a[::2], mask, row, op="add", out=a[::2])
+    assert a.tolist() == [1, 1, 2, 3, 5, 5]
+    ps.scatter_where(a[::2], np.broadcast_to(True, (3,)), 1.0, op="add", out=a[::2])
+    assert a.tolist() == [2, 1, 3, 3, 6, 5]
+    ps.scatter_where(a[::2], mask, a[1::2], out=a[::2])
+    assert a.tolist() == [1, 1, 3, 3, 5, 5]
+    ps.scatter_where(a[::-1][:3], mask, a[:3], op="add", out=a[::-1][:3])
+    assert a.tolist() == [1, 1, 3, 6, 5, 6]
+    assert ps.gather_where(row, mask).tolist() == [1, 1]
+    flags = np.array([1, 0, 1, 1], bool)[::2]
+    ps.scatter_where(flags, flags, np.zeros(2, bool), out=flags)
+    assert flags.tolist() == [False, False]
+    locked = np.arange(6.0)[::2]
+    locked.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        ps.scatter_where(locked, mask, 1.0, out=locked)
