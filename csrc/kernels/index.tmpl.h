@@ -28,28 +28,46 @@ OF_TYPE(widen)(T value)
  * narrower ones extremes are found as fast. */
 #define SCANS_SIGNS (sizeof(T) == 8 || (sizeof(T) == 4 && (T) - 1 < 0))
 
-/* Does a value of a stretch lie outside [-counted, size)? One that does turns the sign
- * of value + counted or of size - 1 - value; sums that wrap err on the side of true.
- * Every level has the instructions: before AVX-512, extremes of int64 take a comparison
- * and a choice each (a scan takes 0.22 ns a value instead of 0.3 to 0.7, Zen 3). */
+/* What the scan of signs computes in. */
+typedef __typeof__(__builtin_choose_expr(sizeof(T) == 8, (uint64_t)0,
+                                         (uint32_t)0)) OF_TYPE(bits);
+
+/* The highest bit: does one value lie outside [-low, high]? One that does turns the
+ * sign of value + low or of high - value; sums that wrap err on the side of true. */
+TEMPLATE_INLINE
+OF_TYPE(bits)
+OF_TYPE(beyond)(const char *address, OF_TYPE(bits) low, OF_TYPE(bits) high)
+{
+    const OF_TYPE(bits) value = (OF_TYPE(bits))OF_TYPE(load)(address);
+    return (value + low) | (high - value);
+}
+
+/* Does a value of a stretch lie outside [-counted, size)? Every level has the
+ * instructions: before AVX-512, extremes of int64 take a comparison and a choice each
+ * (a scan takes 0.22 ns a value instead of 0.3 to 0.7, Zen 3). The quarters of the
+ * stretch are read side by side, four streams of which more is on its way than of one:
+ * ns a value of int64, one stream / four (Zen 3): of 1e5 0.16 / 0.14, of 1e6 behind 16
+ * MB of other data 0.36 / 0.22, of 1e7 0.50 / 0.37. */
 TEMPLATE_INLINE bool
 OF_TYPE(strays)(const char *index, int64_t count, int64_t stride, int64_t size,
                 int64_t counted)
 {
-    const uint64_t high = (uint64_t)size - 1, low = (uint64_t)counted;
-    uint64_t wide = 0;
-    uint32_t narrow = 0;
-    for (int64_t i = 0; i < count; i++) {
-        const T value = OF_TYPE(load)(index + i * stride);
-        if (sizeof(T) == 8) {
-            wide |= ((uint64_t)value + low) | (high - (uint64_t)value);
-        }
-        else {
-            narrow |= ((uint32_t)value + (uint32_t)low) |
-                      ((uint32_t)high - (uint32_t)value);
-        }
+    const OF_TYPE(bits) high = (OF_TYPE(bits))size - 1, low = (OF_TYPE(bits))counted;
+    const int64_t quarter = count / 4;
+    const char *const second = index + quarter * stride;
+    const char *const third = second + quarter * stride;
+    const char *const fourth = third + quarter * stride;
+    OF_TYPE(bits) all = 0;
+    for (int64_t i = 0; i < quarter; i++) {
+        all |= OF_TYPE(beyond)(index + i * stride, low, high);
+        all |= OF_TYPE(beyond)(second + i * stride, low, high);
+        all |= OF_TYPE(beyond)(third + i * stride, low, high);
+        all |= OF_TYPE(beyond)(fourth + i * stride, low, high);
     }
-    return sizeof(T) == 8 ? wide >> 63 != 0 : narrow >> 31 != 0;
+    for (int64_t i = 4 * quarter; i < count; i++) {
+        all |= OF_TYPE(beyond)(index + i * stride, low, high);
+    }
+    return all >> (8 * sizeof(all) - 1) != 0;
 }
 
 /* The same by extremes. */
@@ -85,7 +103,7 @@ static int64_t
 OF_TYPE(scan)(const char *index, int64_t n, int64_t stride, int64_t size)
 {
     enum {
-        STRETCH = 4096
+        STRETCH = 1 << 14
     };
     if (SCANS_SIGNS && sizeof(T) == 4 && size > INT32_MAX) {
         return -1;

@@ -172,6 +172,27 @@ def test_values_of_any_stride(step):
             assert_same(target, expected, f"{way} {op}")
 
 
+@pytest.mark.parametrize("index_dtype", [np.int32, np.uint32, np.int64, np.uint64])
+def test_the_check_finds_the_first_bad_number_anywhere(index_dtype):
+    """A stretch is read by quarters; what is left of one, and of all, one by one."""
+    is_signed = np.issubdtype(index_dtype, np.signedinteger)
+    a = np.zeros(50)
+    for n in (*range(1, 14), 16_383, 16_391, 40_003):
+        index = np.zeros(n, index_dtype)
+        index[:: n // 2 + 1] = -50 if is_signed else 49
+        quarter = min(n, 16_384) // 4
+        near = (0, 1, quarter, 2 * quarter, 3 * quarter, 4 * quarter, n)
+        places = {p for q in near for p in (q - 1, q) if 0 <= p < n}
+        for place, level in product(places, CORE.levels()):
+            CORE.force_level(level)
+            where = index.copy()
+            where[place] = 50
+            where[place + 1 :: 3] = 51
+            with pytest.raises(IndexError, match=f"index 50 .*position {place} of {n}"):
+                ps.add_at(a, where, 1.0)
+            assert not a.any()
+
+
 @pytest.mark.parametrize("n", [56, 57, 4096, 4097, 20_000])
 @pytest.mark.parametrize("index_dtype", [np.int32, np.int64])
 def test_a_bad_index_leaves_the_target_alone(index_dtype, n):
