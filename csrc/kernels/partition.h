@@ -75,23 +75,25 @@ partition_values8(int64_t *restrict cursor, uint32_t *restrict offset_out,
 
 /* The row that entry i names, or 0; *n_bad counts those that are out of bounds. Read
  * into a register and checked there: what another thread writes to the index between
- * counting and putting moves a record to another bin, never out of the work memory. */
+ * counting and putting moves a record to another bin, never out of the work memory. The
+ * entries are the caller's own copy, which no store of counters or records can change:
+ * read from memory that these might, its members cost as much as the rest of the loop.
+ */
 TEMPLATE_INLINE uint64_t
-bounded_row(const bool is_wide, const ps_entries *entries, int64_t i, int64_t *n_bad)
+bounded_row(const bool is_wide, ps_entries entries, int64_t i, int64_t *n_bad)
 {
-    const uint64_t row = (uint64_t)counted_row(index_at(is_wide, entries->index, i),
-                                               entries->counted);
-    const bool is_bad = row >= (uint64_t)entries->size;
+    const uint64_t row =
+            (uint64_t)counted_row(index_at(is_wide, entries.index, i), entries.counted);
+    const bool is_bad = row >= (uint64_t)entries.size;
     *n_bad += is_bad;
     return is_bad ? 0 : row;
 }
 
 TEMPLATE_INLINE int64_t
-count_rows(const bool is_wide, const ps_entries *entries, int64_t *restrict count,
-           int shift)
+count_rows(const bool is_wide, ps_entries entries, int64_t *restrict count, int shift)
 {
     int64_t n_bad = 0;
-    for (int64_t i = 0; i < entries->n; i++) {
+    for (int64_t i = 0; i < entries.n; i++) {
         count[bounded_row(is_wide, entries, i, &n_bad) >> shift]++;
     }
     return n_bad;
@@ -101,24 +103,24 @@ count_rows(const bool is_wide, const ps_entries *entries, int64_t *restrict coun
 static int64_t
 partition_count_rows(const ps_entries *entries, int64_t *count, int shift)
 {
-    return entries->is_wide ? count_rows(true, entries, count, shift)
-                            : count_rows(false, entries, count, shift);
+    return entries->is_wide ? count_rows(true, *entries, count, shift)
+                            : count_rows(false, *entries, count, shift);
 }
 
 /* The loop of partition_put_rows, for one width of index and one of values. */
 TEMPLATE_INLINE void
-put_rows(const bool is_wide, const int64_t payload, const ps_entries *entries,
+put_rows(const bool is_wide, const int64_t payload, ps_entries entries,
          int64_t *restrict cursor, char *restrict record, int shift)
 {
     const uint64_t mask = ((uint64_t)1 << shift) - 1;
     int64_t n_bad = 0;
-    for (int64_t i = 0; i < entries->n; i++) {
+    for (int64_t i = 0; i < entries.n; i++) {
         const uint64_t row = bounded_row(is_wide, entries, i, &n_bad);
         const uint32_t within = (uint32_t)(row & mask);
         char *const to = record + (4 + payload) * cursor[row >> shift]++;
         __builtin_prefetch(to + PUT_AHEAD, 1);
         memcpy(to, &within, 4);
-        memcpy(to + 4, entries->values + i * entries->value_stride, (size_t)payload);
+        memcpy(to + 4, entries.values + i * entries.value_stride, (size_t)payload);
     }
 }
 
@@ -131,16 +133,16 @@ partition_put_rows(const ps_entries *entries, int64_t *cursor, char *record,
                    int64_t payload, int shift)
 {
     if (payload == 4 && entries->is_wide) {
-        put_rows(true, 4, entries, cursor, record, shift);
+        put_rows(true, 4, *entries, cursor, record, shift);
     }
     else if (payload == 4) {
-        put_rows(false, 4, entries, cursor, record, shift);
+        put_rows(false, 4, *entries, cursor, record, shift);
     }
     else if (entries->is_wide) {
-        put_rows(true, 8, entries, cursor, record, shift);
+        put_rows(true, 8, *entries, cursor, record, shift);
     }
     else {
-        put_rows(false, 8, entries, cursor, record, shift);
+        put_rows(false, 8, *entries, cursor, record, shift);
     }
 }
 
