@@ -82,6 +82,22 @@ OF_TYPE(scatter_singles)(const enum ps_op op, const bool is_wide,
     return i;
 }
 
+#if HAS_LANES
+/* May one of the values from entry i on be -0.0? What is left of an index in groups is
+ * looked at; where groups stopped, the answer is yes. */
+TEMPLATE_INLINE bool
+OF_TYPE(brings_minus)(const ps_entries *entries, const char *values,
+                      int64_t value_stride, int64_t i)
+{
+    bool is_found = i <= entries->n - entries->ahead - IN_GROUP;
+    for (; !is_found && i < entries->n; i++) {
+        const T value = *(const T *)(values + i * value_stride);
+        is_found = value == 0 && __builtin_signbit(value);
+    }
+    return is_found;
+}
+#endif
+
 TEMPLATE_INLINE int64_t
 OF_TYPE(scatter_checked)(const enum ps_op op, const bool is_wide,
                          const ps_entries *entries)
@@ -99,9 +115,11 @@ OF_TYPE(scatter_checked)(const enum ps_op op, const bool is_wide,
         }
         values = (const char *)same;
     }
-    if (is_extreme(op) && has_groups && entries->is_plain) {
+    if (is_extreme(op) && has_groups && entries->is_plain != NULL &&
+        *entries->is_plain) {
         i = OF_TYPE(scatter_groups)(op, is_wide, true, entries, values, value_stride,
                                     i);
+        *entries->is_plain = !OF_TYPE(brings_minus)(entries, values, value_stride, i);
     }
 #endif
     for (;;) {

@@ -32,8 +32,9 @@ typedef struct {
     const char *values;
     int64_t value_stride;
     int64_t n;
-    int64_t ahead; /* entries ahead at which places are asked for; 0: they are near */
-    bool is_plain; /* the target, of floats, holds no -0.0 */
+    int64_t ahead;  /* entries ahead at which places are asked for; 0: they are near */
+    bool *is_plain; /* does the target, of floats, hold no -0.0? false or NULL: it may;
+                     * a kernel that brings one says so, for those that go on */
 } ps_entries;
 
 /* How numbers name places: row number r, which negatives reach from `counted` (0: none

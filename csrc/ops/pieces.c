@@ -169,6 +169,7 @@ ps_open_piece_room(const ps_ready_call *ready, const ps_piece *piece,
     room->packed_nbytes = ps_packed_nbytes(&values, capacity);
     room->packed = NULL;
     room->done = room->unheard = 0;
+    room->is_plain = ready->call->target.is_plain;
     room->owned.block = NULL;
     if (!ps_list_room_open(&room->lists, needs_lists(ready, piece) ? capacity : 0) ||
         (piece->filters && !ps_list_room_open(&room->owned, capacity))) {
@@ -342,19 +343,21 @@ ps_plain_entries(const ps_scatter_call *call, const ps_manner *manner, int64_t f
                         .values = values,
                         .value_stride = value_stride,
                         .n = n,
-                        .ahead = manner->ahead,
-                        .is_plain = call->target.is_plain};
+                        .ahead = manner->ahead};
 }
 
 /* n entries from `first` on as they come. An index out of bounds ends the block before
  * it is used: PS_INDEX_BAD, with entries before it applied, which only a private
  * target, or an index that another thread has rewritten, ever shows. */
 static ps_status
-run_checked_block(const ps_ready_call *ready, int64_t first, int64_t n, char *packed)
+run_checked_block(const ps_ready_call *ready, int64_t first, int64_t n,
+                  ps_piece_room *room)
 {
-    const char *const values = ps_block_values(&ready->values, first, n, 0, packed);
-    const ps_entries entries = ps_plain_entries(ready->call, &ready->manner, first, n,
-                                                values, ready->values.stride);
+    const char *const values =
+            ps_block_values(&ready->values, first, n, 0, room->packed);
+    ps_entries entries = ps_plain_entries(ready->call, &ready->manner, first, n, values,
+                                          ready->values.stride);
+    entries.is_plain = &room->is_plain;
     return ps_apply_entries(ready->call, &ready->manner, &entries)
                    ? PS_SUCCESS
                    : ps_fail(PS_INDEX_BAD);
@@ -514,7 +517,7 @@ run_block(const block *at)
     if (ready->manner.is_checked_pass && !at->piece.filters) {
         const ps_status status =
                 ready->split.width == 1
-                        ? run_checked_block(ready, at->first, at->n, room->packed)
+                        ? run_checked_block(ready, at->first, at->n, room)
                 : takes_row_runs(ready) ? run_row_runs(at)
                                         : run_checked_rows(at);
         return status.code == PS_OK && is_stopped(at, at->n) ? ps_run_status(ready->run)

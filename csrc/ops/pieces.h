@@ -66,6 +66,7 @@ typedef struct {
     int64_t packed_nbytes;
     int64_t capacity; /* entries of a block */
     int64_t done;     /* entries of the piece that have been applied */
+    bool is_plain;    /* the target holds no -0.0 yet */
     int64_t unheard;  /* bytes since the last look at signals */
 } ps_piece_room;
 

@@ -97,14 +97,35 @@ def test_ties_zeros_and_nan_follow_the_rules(dtype, pool, first):
     for op in EXTREMES:
         expected = {n: folded(op, a, index[:n], values[:n]) for n in (9, 100, n)}
         expected["sorted"] = folded(op, a, np.sort(index), values)
-        for way, name in product(all_ways(), expected):
-            where = np.sort(index) if name == "sorted" else index[:name]
-            some = values[: len(where)]
-            target = a.copy()
-            DROP_INS[op](target, where, some)
-            assert_same(target, expected[name], f"{way} {op} {name}")
-            fresh = ps.scatter(a, where, some, op=op)
-            assert_same(fresh, expected[name], f"{way} {op} {name}")
+        for way in all_ways():
+            for name in expected:
+                where = np.sort(index) if name == "sorted" else index[:name]
+                some = values[: len(where)]
+                target = a.copy()
+                DROP_INS[op](target, where, some)
+                assert_same(target, expected[name], f"{way} {op} {name}")
+                fresh = ps.scatter(a, where, some, op=op)
+                assert_same(fresh, expected[name], f"{way} {op} {name}")
+
+
+@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_zeros_of_both_signs_meet_in_blocks_that_follow_each_other(dtype, apart):
+    """The one that comes first is what a later block finds; values beside which others
+    lie are packed, into blocks that are shorter."""
+    n, size = (6000, 7) if apart else (600_000, 1000)
+    place = np.array([n // 20, n // 20 + n // 2]) // size * size + 3
+    index = np.arange(n) % size
+    for op, zeros in product(EXTREMES, ((0.0, -0.0), (-0.0, 0.0))):
+        old = 5.0 if op in ("min", "fmin") else -5.0
+        values = np.full(2 * n, old, DTYPES[dtype])[:: 2 if apart else 1][:n]
+        values[place] = zeros
+        a = np.full(size, old, DTYPES[dtype])
+        expected = a.copy()
+        expected[3] = -0.0 if op in ("min", "fmin") else 0.0
+        assert_same(ps.scatter(a, index, values, op=op), expected, f"{op} {zeros}")
+        DROP_INS[op](a, index, values)
+        assert_same(a, expected, f"{op} {zeros}")
 
 
 @pytest.mark.parametrize("op", ["max", "min", "add", "mul"])
