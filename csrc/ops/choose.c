@@ -54,10 +54,14 @@ enum {
     /* Bytes of target per bin of a partition: half of a second-level cache for
      * elements, so that a bin is worked on inside it. */
     BIN_BYTES = 1 << 19,
-    /* The same without lists, whose bins are brought near before they are met: ns an
-     * entry of 1e7 float32 into 1e7, one thread (Zen 3), with bins of 2^17 / 2^18 /
-     * 2^19 bytes: 6.8 / 8.0 / 9.0 for a plain C sketch. */
-    DIRECT_BIN_BYTES = 1 << 18,
+    /* The same without lists, whose bins are brought near before they are met, and
+     * where FEW_BINS of these are too few: ns an entry by two threads (Zen 3), in bins
+     * of 2^17 / 2^18 bytes: 1e7 float32 into 1e7, 306 of the smaller bins, 4.8 / 5.3;
+     * 3e6 float64 into 3e6, 184 of them, 4.8 / 6.0; 1e7 float64 into 1e7, 611 of them,
+     * whose streams are more than a first cache has lines, 6.8 / 6.1. */
+    DIRECT_BIN_BYTES = 1 << 17,
+    MANY_BIN_BYTES = 1 << 18,
+    FEW_BINS = 512,
     MAX_BINS = 1024,
     /* Bytes of a row from which threads share its columns, and from which they share
      * rows at all (measured above choose_for_rows). */
@@ -216,7 +220,9 @@ choose_bins(const ps_ready_call *ready, ps_choice *choice)
     const int64_t span = target_span(ready, &low);
     int shift = 10;
     const bool is_direct = choice->manner.is_checked_pass && ready->split.width == 1;
-    const int64_t least = is_direct ? DIRECT_BIN_BYTES : BIN_BYTES;
+    const int64_t least = !is_direct                           ? BIN_BYTES
+                          : span / DIRECT_BIN_BYTES < FEW_BINS ? DIRECT_BIN_BYTES
+                                                               : MANY_BIN_BYTES;
     while (((int64_t)1 << shift) < least || (span >> shift) >= MAX_BINS) {
         shift++;
     }
