@@ -31,6 +31,7 @@ typedef struct {
     const char *index;
     const char *values;
     int64_t value_stride;
+    bool widens; /* values of float32 side by side, for a target of float64 */
     int64_t n;
     int64_t ahead;  /* entries ahead at which places are asked for; 0: they are near */
     bool *is_plain; /* does the target, of floats, hold no -0.0? false or NULL: it may;

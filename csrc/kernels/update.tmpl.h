@@ -17,6 +17,22 @@
  * are made; other types, and machines without them, are what they are.
  */
 
+/* Where a value stands as it is met: as it came, or (widens) a float32 as a float64 in
+ * *wide. */
+TEMPLATE_INLINE const char *
+OF_TYPE(value_at)(bool widens, const char *value, T *wide)
+{
+#if KIND_IS(FLOAT)
+    if (sizeof(T) == sizeof(f64) && widens) {
+        *wide = (T) * (const f32 *)(const void *)value;
+        return (const char *)wide;
+    }
+#endif
+    (void)widens;
+    (void)wide;
+    return value;
+}
+
 #if HAS_LANES
 
 typedef T OF_TYPE(lane) __attribute__((vector_size(16), may_alias, aligned(sizeof(T))));
@@ -67,23 +83,42 @@ OF_TYPE(decide)(enum ps_op op, T old, T value)
     }
 }
 
-/* lane[k] holds value k of a group, contiguous in memory; each vector is one load,
- * which the empty statement keeps the compiler from splitting: loads are what limits
- * loops over near targets (0.58 ns an entry, and 0.52 with vectors). False: one of them
- * asks for more than `extreme`, or, is_plain, for more than one instruction: NaN, or
- * -0.0. */
+#define PER_VECTOR (16 / (int)sizeof(T))
+#define IN_VECTORS (IN_GROUP / PER_VECTOR)
+
+/* The values of a group, contiguous in memory; each vector is one load, which the empty
+ * statement keeps the compiler from splitting: loads are what limits loops over near
+ * targets (0.58 ns an entry, and 0.52 with vectors). widens: as in value_at. */
+TEMPLATE_INLINE void
+OF_TYPE(load_vectors)(const bool widens, OF_TYPE(lane) * vector, const char *values)
+{
+    if (sizeof(T) == sizeof(f64) && widens) {
+#pragma GCC unroll 4
+        for (int i = 0; i < IN_VECTORS; i++) {
+            const __m128i pair = _mm_loadl_epi64((const void *)(values + 8 * i));
+            vector[i] = (OF_TYPE(lane))_mm_cvtps_pd((__m128)pair);
+        }
+        return;
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < IN_VECTORS; i++) {
+        vector[i] = *(const OF_TYPE(lane) *)(values + 16 * i);
+        __asm__("" : "+x"(vector[i]));
+    }
+}
+
+/* lane[k] holds value k of a group. False: one of them asks for more than `extreme`,
+ * or, is_plain, for more than one instruction: NaN, or -0.0. */
 TEMPLATE_INLINE bool
-OF_TYPE(load_group)(const enum ps_op op, const bool is_plain, OF_TYPE(lane) * lane,
-                    const char *values)
+OF_TYPE(load_group)(const enum ps_op op, const bool is_plain, const bool widens,
+                    OF_TYPE(lane) * lane, const char *values)
 {
     OF_TYPE(lane_bits) odd = {0};
-    enum {
-        PER_VECTOR = 16 / sizeof(T)
-    };
+    OF_TYPE(lane) vector[IN_VECTORS];
+    OF_TYPE(load_vectors)(widens, vector, values);
 #pragma GCC unroll 4
     for (int i = 0; i < IN_GROUP; i += PER_VECTOR) {
-        OF_TYPE(lane) some = *(const OF_TYPE(lane) *)(values + i * (int)sizeof(T));
-        __asm__("" : "+x"(some));
+        const OF_TYPE(lane) some = vector[i / PER_VECTOR];
         if (is_extreme(op)) {
             odd |= (OF_TYPE(lane_bits))(some != some);
         }
@@ -99,6 +134,9 @@ OF_TYPE(load_group)(const enum ps_op op, const bool is_plain, OF_TYPE(lane) * la
     }
     return !is_extreme(op) || __builtin_expect(_mm_movemask_epi8((__m128i)odd) == 0, 1);
 }
+
+#undef PER_VECTOR
+#undef IN_VECTORS
 
 /* target = target op value, for a lane that load_group has found good. is_plain: no
  * element of the target is -0.0, and so no two zeros of different sign can meet. */

@@ -537,6 +537,22 @@ choose_by_sizes(const ps_ready_call *ready, int64_t span, ps_choice *choice)
     }
 }
 
+/* May the kernel turn values of float32 into float64 itself? One that is reduced
+ * straight from the index, by groups. ns an entry of 1e6 added into 1,000, in the
+ * kernel / packed a block at a time: 0.59 / 0.84 (Zen 3). */
+static bool
+can_widen(const ps_ready_call *ready, const ps_choice *choice)
+{
+    const ps_scatter_call *const call = ready->call;
+    const ps_values *const values = &call->values;
+    return choice->algorithm == PS_ALGORITHM_straight &&
+           choice->manner.is_checked_pass && !choice->manner.uses_runs &&
+           ready->split.width == 1 && !call->traits.is_move &&
+           call->traits.type == PS_f64 && values->dtype == PS_f32 && !values->swapped &&
+           values->aligned && values->offset == NULL && values->weights == NULL &&
+           values->entry_strides[0] == ps_dtype_size[PS_f32];
+}
+
 void
 ps_choose(const ps_ready_call *ready, enum ps_way way, ps_choice *choice)
 {
@@ -553,7 +569,9 @@ ps_choose(const ps_ready_call *ready, enum ps_way way, ps_choice *choice)
     }
     if (forced == PS_ALGORITHM_automatic) {
         choose_by_sizes(ready, span, choice);
-        return;
     }
-    choose_forced(ready, forced, threads, choice);
+    else {
+        choose_forced(ready, forced, threads, choice);
+    }
+    choice->manner.widens = can_widen(ready, choice);
 }

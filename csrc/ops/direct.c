@@ -47,6 +47,10 @@ ps_open_direct(ps_scatter_call *call, enum ps_way way, ps_run *run, ps_direct *d
                                        ready->split, call->traits.type);
     ps_choose(ready, way, &direct->choice);
     ready->manner = direct->choice.manner;
+    if (ready->manner.widens) {
+        ready->values.packs = false;
+        ready->values.stride = ps_dtype_size[PS_f32];
+    }
     const bool is_open =
             direct->choice.algorithm == PS_ALGORITHM_partition
                     ? ps_open_partition(ready, direct->choice.bins, &direct->partition)

@@ -133,8 +133,8 @@ needs_lists(const ps_ready_call *ready, const ps_piece *piece)
 }
 
 /* A block that needs lists, or values packed, which then stay in the first cache (1e6
- * of float32 into 1,000 of float64: 0.76 ns an entry, with blocks of 256 KB 0.82, Zen
- * 3), has PS_BLOCK entries, others have all, or fewer where packing them would fill
+ * of float32 packed for 1,000 of float64: 0.76 ns an entry, with blocks of 256 KB 0.82,
+ * Zen 3), has PS_BLOCK entries, others have all, or fewer where packing them would fill
  * more than a second-level cache, or where their rows are what is moved between two
  * looks at signals; at least one. */
 static int64_t
@@ -342,6 +342,7 @@ ps_plain_entries(const ps_scatter_call *call, const ps_manner *manner, int64_t f
                         .index = index->data + first * ps_index_itemsize(index->type),
                         .values = values,
                         .value_stride = value_stride,
+                        .widens = manner->widens,
                         .n = n,
                         .ahead = manner->ahead};
 }

@@ -17,6 +17,7 @@ typedef struct {
     bool is_checked_pass; /* straight from the caller's index, checked as it is used */
     bool is_grouped;      /* entries are taken in the plan's order, group by group */
     bool is_one_list;     /* a block is the whole call */
+    bool widens;          /* values of float32 are read as float64 by the kernel */
     int64_t ahead;        /* rows asked for ahead of time; 0 where the target is near */
 } ps_manner;
 

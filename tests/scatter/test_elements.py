@@ -193,6 +193,33 @@ def test_values_of_any_stride(step):
             assert_same(target, expected, f"{way} {op}")
 
 
+ARITHMETIC = ("add", "sub", "mul", "div", "floor_div")
+
+
+@pytest.mark.parametrize("op", [*ARITHMETIC, *EXTREMES])
+def test_float32_meets_float64_as_if_it_had_been_cast(op):
+    """Kernels that widen values themselves; n and size ask for every way."""
+    rng = rng_for("widens", op)
+    pool = [0.0, -0.0, 1.5, -7.1, 1e-45, 3e38, INF, 0.1]
+    for n, size in ((3, 2), (57, 5), (600, 20), (5000, 7), (9000, 9000)):
+        index = rng.integers(0, size, n).astype(rng.choice([np.int32, np.int64]))
+        index[-n // 3 :] -= size
+        values = rng.choice(np.array(pool, np.float32), n)
+        values[n // 2] = NAN
+        a = rng.standard_normal(size)
+        expected = ps.scatter(a, index, values.astype(np.float64), op=op)
+        if op in EXTREMES and n <= 600:
+            assert_same(expected, folded(op, a, index, values.astype(np.float64)))
+        apart = np.repeat(values, 2)[::2]
+        for way in all_ways():
+            for some in (values, apart, values.astype(">f4")):
+                target = a.copy()
+                ps.scatter(target, index, some, op=op, out=target)
+                assert_same(target, expected, f"{way} {n}")
+                assert_same(ps.scatter(a, index, some, op=op), expected, f"{way} {n}")
+        CORE.force_algorithm(None)
+
+
 @pytest.mark.parametrize("index_dtype", [np.int32, np.uint32, np.int64, np.uint64])
 def test_the_check_finds_the_first_bad_number_anywhere(index_dtype):
     """A stretch is read by quarters; what is left of one, and of all, one by one."""
