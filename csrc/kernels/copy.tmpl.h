@@ -51,6 +51,9 @@ OF_TYPE(copy)(const bool swaps, char *to, int64_t to_stride, const char *from,
         }
         return;
     }
+    /* Unrolled, since a loop of so few instructions takes up to twice as long where it
+     * lies across lines of code. */
+#pragma GCC unroll 4
     for (int64_t i = 0; i < n; i++) {
         const T value = *(const T *)(from + i * from_stride);
         *(T *)(to + i * to_stride) = swaps ? OF_TYPE(reversed)(value) : value;

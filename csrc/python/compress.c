@@ -241,7 +241,8 @@ gather_short(PyObject *const *args)
     PyArray_Descr *const descr = PyArray_DESCR(a);
     const int size = ps_size_of(PyDataType_ELSIZE(descr));
     ps_few_where few;
-    if (size < 0 || !PyTypeNum_ISNUMBER(descr->type_num) ||
+    const int type = descr->type_num;
+    if (size < 0 || !(PyTypeNum_ISNUMBER(type) || PyTypeNum_ISDATETIME(type)) ||
         !PyDataType_ISNOTSWAPPED(descr) || !take_few(a, mask, &few)) {
         return NULL;
     }
@@ -285,6 +286,12 @@ ps_py_gather_where(PyObject *module, PyObject *const *args, Py_ssize_t n_args,
     }
     work.axis = slot[2] != NULL ? slot[2] : Py_None;
     work.out = slot[3] != NULL ? slot[3] : Py_None;
+    if (keywords != NULL && work.axis == Py_None && work.out == Py_None) {
+        result = gather_short(slot);
+        if (result != NULL || PyErr_Occurred()) {
+            return result;
+        }
+    }
     int axis;
     if ((work.axis != Py_None && ps_to_int(work.axis, "axis", &axis) < 0) ||
         (work.out != Py_None && ps_require_array(work.state, work.out, "out") < 0)) {

@@ -62,8 +62,8 @@ is_of_halves(enum ps_op op, enum ps_dtype dtype)
            op < PS_NUM_REDUCTIONS && ps_kernels()->scatter[op][PS_f32] != NULL;
 }
 
-/* Values that kernels do not read as they came: a number for all entries, and booleans
- * and halves. */
+/* Values that kernels do not read as they came: a number for all entries, and booleans.
+ */
 typedef struct {
     _Alignas(16) char number[sizeof(c128)];
     _Alignas(64) char item[PS_SHORT_ROW];
@@ -130,7 +130,7 @@ take_number(PyObject *object, enum ps_dtype dtype, enum ps_dtype as, values_room
 }
 
 /* The values: as many as entries, of the target's dtype, or a Python number for all of
- * them, as the type `as`. False: others. */
+ * them, of the type `as`. False: others. */
 static bool
 take_plain_values(PyObject *values, PyArrayObject *a, enum ps_dtype dtype,
                   enum ps_dtype as, values_room *room, ps_entries *entries)
@@ -147,10 +147,9 @@ take_plain_values(PyObject *values, PyArrayObject *a, enum ps_dtype dtype,
         return false;
     }
     entries->values = PyArray_BYTES(array);
-    entries->value_stride = ps_dtype_size[as];
-    if (dtype == PS_b1 || as != dtype) { /* whatever is true becomes 1 */
-        ps_convert(as, room->item, dtype, PyDataType_ELSIZE(descr), false,
-                   entries->values, PyDataType_ELSIZE(descr), entries->n);
+    entries->value_stride = ps_dtype_size[dtype];
+    if (dtype == PS_b1) { /* whatever is true becomes 1 */
+        ps_convert(PS_b1, room->item, PS_b1, 1, false, entries->values, 1, entries->n);
         entries->values = room->item;
     }
     return true;
@@ -205,8 +204,8 @@ ps_scatter_short(ps_state *state, enum ps_op op, PyObject *target, PyObject *ind
                           .n = PyArray_DIM(places, 0)};
     const bool is_short =
             (type == PS_INDEX_i64 || type == PS_INDEX_i32) && entries.size > 0 &&
-            entries.n <= (is_of_few ? (int64_t)PS_FEW_ENTRIES : PS_SHORT_ROW) &&
-            (is_of_few || is_plain_op(op, dtype)) && !ps_extents_meet(a, places) &&
+            entries.n <= PS_SHORT_ROW && (is_of_few || is_plain_op(op, dtype)) &&
+            !ps_extents_meet(a, places) &&
             take_plain_values(values, a, dtype, is_of_few ? PS_f32 : dtype, &room,
                               &entries) &&
             !divides_by_zero(op, dtype, &entries);

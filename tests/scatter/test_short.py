@@ -125,6 +125,18 @@ def test_a_half_is_rounded_once():
                     expected = outcome(in_place(reference, "scatter", op), a, index, v)
                     got = outcome(in_place(ps, "scatter", op), a, index, v)
                     assert_same(got[0], expected[0], f"{dtype} {n} {size} {op}")
+        for n, size in ((300, 7), (300, 90_000), (1024, 1000), (1025, 1000)):
+            index = rng.integers(-size, size, n)
+            a, v = (rng.standard_normal(k).astype(dtype) for k in (size, n))
+            for op in OPS[1:]:
+                for given in (v, 1.5):
+                    expected = ps.scatter(a, index, given, op=op, axis=0)
+                    got = outcome(in_place(ps, "scatter", op), a, index, given)
+                    assert_same(got[0], expected, f"{dtype} {n} {size} {op}")
+            index[n // 2] = size
+            got = outcome(in_place(ps, "scatter", "add"), a, index, v)
+            assert got[1] == "IndexError"
+            assert_same(got[0], a)
         ones = np.ones(50, dtype)
         a = np.full(2, 2048 if dtype is np.float16 else 256, dtype)
         ps.add_at(a, np.zeros(50, np.int32), ones)
@@ -337,6 +349,7 @@ def test_masks_and_targets_of_every_layout(dtype):
         for given, own in zip(laid_out(a), [*laid_out(mask)][::-1], strict=True):
             taken = ps.gather_where(given, own)
             assert_same(taken, a[mask].astype(a.dtype.newbyteorder("=")))
+            assert_same(ps.gather_where(given, mask=own, axis=None), taken)
 
 
 def test_layouts_that_take_the_long_way():
