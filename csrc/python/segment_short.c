@@ -108,10 +108,11 @@ take_limits(PyObject *object, int64_t n, int64_t *limit)
     int64_t before = 0;
     bool is_ordered = true;
     for (npy_intp s = 0; s <= count; s++) {
-        limit[s] = type == PS_INDEX_i64 ? ((const int64_t *)data)[s]
-                                        : ((const int32_t *)data)[s];
-        is_ordered = is_ordered && before <= limit[s];
-        before = limit[s];
+        int64_t own = type == PS_INDEX_i64 ? ((const int64_t *)data)[s]
+                                           : ((const int32_t *)data)[s];
+        __asm__("" : "+r"(own)); /* read once: others may write to it */
+        is_ordered = is_ordered && before <= own;
+        limit[s] = before = own;
     }
     return is_ordered && limit[0] == 0 && limit[count] == n ? count : 0;
 }
