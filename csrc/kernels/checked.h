@@ -35,20 +35,3 @@ is_row_of(const bool is_wide, const char *index, int64_t i, int64_t size,
     *row = counted_row(index_at(is_wide, index, i), counted);
     return (uint64_t)*row < (uint64_t)size;
 }
-
-/* row[i] = the row that index[first + i] means, for n entries; are all in bounds? */
-TEMPLATE_INLINE bool
-rows_of_group(const bool is_wide, int64_t *restrict row, const char *restrict index,
-              int64_t first, const int64_t n, int64_t size)
-{
-    int64_t bad = 0; /* negative: a row is, or lies beyond the last one */
-#pragma GCC unroll 1
-    for (int64_t i = 0; i < n; i++) {
-        row[i] = counted_row(index_at(is_wide, index, first + i), size);
-        bad |= row[i] | (size - 1 - row[i]);
-    }
-    /* Without it the compiler keeps rows in vector registers and takes them apart,
-     * which costs more than reading them back from the stack. */
-    __asm__ volatile("" : : "r"(row) : "memory");
-    return bad >= 0;
-}

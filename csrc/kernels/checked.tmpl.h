@@ -113,7 +113,9 @@ OF_TYPE(brings_minus)(const ps_entries *entries, const char *values,
 {
     bool is_found = i <= entries->n - entries->ahead - IN_GROUP;
     for (; !is_found && i < entries->n; i++) {
-        const T value = OF_TYPE(value_at)(entries->widens, values + i * value_stride);
+        T wide;
+        const T value = *(const T *)OF_TYPE(value_at)(entries->widens,
+                                                      values + i * value_stride, &wide);
         is_found = value == 0 && __builtin_signbit(value);
     }
     return is_found;

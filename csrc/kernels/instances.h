@@ -8,6 +8,7 @@
 #include "kernels/mask.h"
 #include "kernels/partition.h"
 #include "kernels/rows.h"
+#include "kernels/rows_moved.h"
 
 #define TEMPLATE "kernels/index.tmpl.h"
 #include "kernels/foreach_index.h"

@@ -345,7 +345,7 @@ typedef struct {
     void (*const (*plan_rows)[PS_NUM_DTYPES])(char *target, const ps_groups *groups,
                                               const char *values, int64_t value_stride,
                                               int64_t width);
-    /* set.tmpl.h, rows.h */
+    /* set.tmpl.h, rows_moved.h */
     void (*set[PS_NUM_SIZES])(char *target, const ps_list *list, const char *values,
                               int64_t value_stride);
     int64_t (*set_checked[PS_NUM_SIZES])(const ps_entries *entries);

@@ -28,10 +28,12 @@ enum {
     CHUNK_BYTES = 4 << 20,
     /* Bytes moved below which another thread costs more than it brings. */
     PARALLEL_BYTES = 1 << 20,
-    /* An output beyond this leaves every cache before it is read again; rows of at
-     * least a line are then written past the caches (1.4 times faster at 300 MB). */
+    /* An output beyond this leaves every cache before it is read again; rows from
+     * STREAM_ROW bytes on are then written past the caches: ns a row of 16 / 32 / 64 /
+     * 256 bytes, 1.17e6 out of 170,000, so / not: 1.7 / 2.3, 2.5 / 3.8, 8.6 / 11.5, 32
+     * / 41 (Zen 3). */
     STREAM_BYTES = 16 << 20,
-    STREAM_ROW = 64,
+    STREAM_ROW = 16,
     /* Entries side by side in `out`, up to which each is moved for a stretch of outer
      * rows of TURN_BYTES, instead of all of them for one outer row after the other: ns
      * a row of 64 float64, so / row by row, 8 of them 11.5 / 16.6, 16 16.8 / 16.0 (Zen
@@ -373,16 +375,18 @@ choose_direct(const ready_gather *ready)
         index->size == 0) {
         return BY_LISTS;
     }
-    if (ps_size_of(nbytes) >= 0 && index->step == nbytes &&
-        ready->entry_stride == nbytes) {
+    const bool is_item = ps_size_of(nbytes) >= 0;
+    const bool takes_rows = refuses && index->type == PS_INDEX_i64 &&
+                            (uintptr_t)index->data % sizeof(int64_t) == 0;
+    if (takes_rows && (!is_item || ready->streams)) {
+        return ROWS;
+    }
+    if (is_item && index->step == nbytes && ready->entry_stride == nbytes) {
         const bool fills =
                 address->mode == PS_MODE_DROP || address->mode == PS_MODE_FILL;
         return fills && ready->split.width > 1 ? BY_LISTS : ITEMS;
     }
-    return refuses && ps_size_of(nbytes) < 0 && index->type == PS_INDEX_i64 &&
-                           (uintptr_t)index->data % sizeof(int64_t) == 0
-                   ? ROWS
-                   : BY_LISTS;
+    return BY_LISTS;
 }
 
 /* How the call runs. Every way gives the same bytes. */
@@ -419,11 +423,11 @@ run_gather(ps_gather_call *call, ps_run *run)
     ready.item_stride = call->source.itemsize;
     ready.even_run = ps_even_run(call->address.ndim, call->address.shape,
                                  call->out.entry_strides, &ready.entry_stride);
-    ready.way = choose_way(&ready);
-    cut(&ready);
     const int64_t out_nbytes =
             call->address.n * ready.split.outer_count * ready.width_nbytes;
     ready.streams = out_nbytes > STREAM_BYTES && ready.width_nbytes >= STREAM_ROW;
+    ready.way = choose_way(&ready);
+    cut(&ready);
     run->has_written = !call->is_private;
     const int64_t chunks = ready.entry_chunks * ready.outer_chunks * ready.width_chunks;
     return ps_run_chunks(run, chunks, gather_chunk, &ready);

@@ -279,3 +279,43 @@ def test_few_rows_of_any_shape_and_kind():
         with pytest.raises(ValueError, match="shape"):
             ps.gather(a, np.array([0, 1, 1]), out=wrong)
     assert ps.gather(a, np.array([1, 0, 2]), out=a).tolist() == [[2, 3], [0, 1], [4, 5]]
+
+
+SHAPES = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 96, 97, 127)
+SHAPES += (128, 160, 161, 192, 193, 224, 225, 255, 256, 257, 300)
+
+
+@pytest.mark.parametrize("isa", ps._core.levels())
+@pytest.mark.parametrize("nbytes", SHAPES)
+def test_rows_of_every_shape_are_moved_whole(nbytes, isa):
+    ps._core.force_level(isa)
+    rng = rng_for("shapes", nbytes)
+    for rows in (40, 300_000 // nbytes):  # near, and asked for ahead
+        a = rng.integers(0, 256, (rows, nbytes)).astype(np.uint8)
+        for n in (1, 15, 16, 17, 50):
+            index = rng.permutation(rows)[:n] - rng.integers(0, 2, min(n, rows)) * rows
+            values = rng.integers(0, 256, (len(index), nbytes)).astype(np.uint8)
+            room = np.full((len(index) + 2, nbytes), 77, np.uint8)
+            for given in (index, index.astype(np.int32)):
+                assert_same(ps.gather(a, given), a[index])
+                ps.gather(a, given, out=room[1:-1])
+                assert_same(room[1:-1], a[index])
+                assert (room[[0, -1]] == 77).all()
+                expected = a.copy()
+                expected[index] = values
+                assert_same(ps.scatter(a, given, values, op="set"), expected)
+
+
+@pytest.mark.parametrize("isa", ps._core.levels())
+@pytest.mark.parametrize("nbytes", [16, 32, 48, 256, 272, 40])
+def test_rows_written_past_the_caches(nbytes, isa):
+    ps._core.force_level(isa)
+    n = (16 << 20) // nbytes + 5
+    a = rng_for("streams", nbytes).integers(0, 256, (999, nbytes)).astype(np.uint8)
+    index = np.arange(n) * 7 % 999
+    expected = np.resize(a[np.arange(999) * 7 % 999], (n, nbytes))
+    for start in (0, 16, 3):  # aligned to lines, to vectors, to nothing
+        memory = np.empty(n * nbytes + 128, np.uint8)
+        start += -memory.ctypes.data % 64
+        out = memory[start : start + n * nbytes].reshape(n, nbytes)
+        assert np.array_equal(ps.gather(a, index, out=out), expected)
