@@ -32,7 +32,12 @@ enum {
     /* Bytes of a plain piece: what is read between two looks at a pending signal. */
     STRETCH_BYTES = PS_LISTEN_BYTES,
     /* Bytes of one chunk, on average; below two of them one thread works alone. */
-    CHUNK_BYTES = 256 << 10
+    CHUNK_BYTES = 256 << 10,
+    /* The same of listed rows, which each chunk has to ask for anew, where each thread
+     * has PARTS of them: 1e6 rows of 64 float32 out of 1e6, in bags of 20, take 29.2
+     * ms, in chunks of CHUNK_BYTES 30.0 (Zen 3). */
+    LISTED_BYTES = 4 << 20,
+    PARTS = 8
 };
 
 _Static_assert(STRETCH_BYTES / 8 % PS_FOLD_BLOCK == 0, "whole blocks of the tree");
@@ -488,6 +493,16 @@ choose_capacity(const ready_segment *ready)
     }
 }
 
+/* Outputs of a chunk, each with its entries of so many bytes. */
+static int64_t
+choose_length(const ready_segment *ready, int64_t nbytes)
+{
+    const int64_t length = items_in(CHUNK_BYTES, nbytes);
+    const int64_t part = ready->n_outputs / (PARTS * (int64_t)ready->run->threads);
+    const int64_t longer = ps_min(items_in(LISTED_BYTES, nbytes), part);
+    return ready->kind == LISTED_ROWS ? ps_max(length, longer) : length;
+}
+
 ps_status
 ps_segment(void *argument, ps_run *run)
 {
@@ -513,7 +528,7 @@ ps_segment(void *argument, ps_run *run)
     ready.most = ps_min(SEGMENTS, items_in(STRETCH_BYTES, ready.packed_nbytes));
     ps_write_identity(call->op, call->type, ready.neutral);
     const int64_t each = ready.packed_nbytes + nbytes / call->n_segments;
-    ready.chunk_length = items_in(CHUNK_BYTES, each);
+    ready.chunk_length = choose_length(&ready, each);
     return ps_run_chunks(run, ps_ceil_div(ready.n_outputs, ready.chunk_length),
                          run_chunk, &ready);
 }
