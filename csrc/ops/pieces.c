@@ -349,7 +349,9 @@ ps_plain_entries(const ps_scatter_call *call, const ps_manner *manner, int64_t f
 
 /* n entries from `first` on as they come. An index out of bounds ends the block before
  * it is used: PS_INDEX_BAD, with entries before it applied, which only a private
- * target, or an index that another thread has rewritten, ever shows. */
+ * target, or an index that another thread has rewritten, ever shows. Blocks of a piece
+ * follow each other into the same elements: whether these hold no -0.0 is asked before
+ * the first one and kept in the room, where a kernel that brings one takes it back. */
 static ps_status
 run_checked_block(const ps_ready_call *ready, int64_t first, int64_t n,
                   ps_piece_room *room)
