@@ -89,8 +89,8 @@ enum {
      * / 1.28 / 1.2, of 128 float32 0.98 / 1.15 / 1.14 (Zen 3). */
     RUNS_OF_WIDE_ROWS = 3,
     RUN_OF_A_PLAN = 5,
-    /* But only of values up to this, which are in a cache: those from memory are all
-     * that such a call waits for. Straight over groups, 400,000 rows in runs of 4 / 7 /
+    /* But one thread only of values up to this, which are in a cache: those from memory
+     * are all that it waits for. Straight over groups, 400,000 rows in runs of 4 / 7 /
      * 20 / 100, of 64 float32 0.94 / 0.92 / 0.93 / 0.94, of 128 float32 0.84 / 0.90 /
      * 0.97 / 1.02, of 100 float64 0.98 / 0.83 / 0.83 / 0.86 (Zen 3). */
     RUNS_NEAR_BYTES = 3 << 20,
@@ -336,7 +336,8 @@ pays_to_group(const ps_ready_call *ready, int64_t span, int threads)
 {
     const ps_plan *const plan = ready->call->address.plan;
     if (plan->order == NULL) {
-        return plan->n_kept / RUN_OF_A_PLAN >= plan->n_named && has_near_values(ready);
+        return plan->n_kept / RUN_OF_A_PLAN >= plan->n_named &&
+               (threads > 1 || has_near_values(ready));
     }
     return threads > 1 && span > CACHED_BYTES &&
            ready->split.width * ready->itemsize >= GROUPED_ROW;
@@ -358,10 +359,7 @@ choose_for_plan(const ps_ready_call *ready, int64_t span, int threads,
         return false;
     }
     choose_stretches(ready, threads, choice);
-    choice->manner.ahead = 0;
-    choice->manner.uses_runs = plan->n_named < plan->n_kept / 4 &&
-                               (ready->split.width * ready->itemsize <= PS_LINE_BYTES ||
-                                has_near_values(ready));
+    choice->manner.uses_runs = plan->n_named < plan->n_kept / 4;
     return true;
 }
 
