@@ -89,10 +89,10 @@ enum {
      * / 1.28 / 1.2, of 128 float32 0.98 / 1.15 / 1.14 (Zen 3). */
     RUNS_OF_WIDE_ROWS = 3,
     RUN_OF_A_PLAN = 5,
-    /* But one thread only of values up to this, which are in a cache: those from memory
-     * are all that it waits for. Straight over groups, 400,000 rows in runs of 4 / 7 /
-     * 20 / 100, of 64 float32 0.94 / 0.92 / 0.93 / 0.94, of 128 float32 0.84 / 0.90 /
-     * 0.97 / 1.02, of 100 float64 0.98 / 0.83 / 0.83 / 0.86 (Zen 3). */
+    /* Without a plan only of values up to this, which are in a cache: those from memory
+     * are all that such a call waits for. Straight over groups, 400,000 rows in runs of
+     * 4 / 7 / 20 / 100, of 64 float32 0.94 / 0.92 / 0.93 / 0.94, of 128 float32 0.84 /
+     * 0.90 / 0.97 / 1.02, of 100 float64 0.98 / 0.83 / 0.83 / 0.86 (Zen 3). */
     RUNS_NEAR_BYTES = 3 << 20,
     /* Of 7 entries of a sample, how many at least name the element before them where it
      * pays to keep the running value, since the end of a run is mispredicted: ns an
@@ -321,14 +321,6 @@ choose_groups(const ps_ready_call *ready, int threads, ps_choice *choice)
     }
 }
 
-/* Are the values of all rows near when they are met? */
-static bool
-has_near_values(const ps_ready_call *ready)
-{
-    const int64_t row_nbytes = ready->split.width * ready->itemsize;
-    return ready->call->address.n <= RUNS_NEAR_BYTES / ps_max(1, row_nbytes);
-}
-
 /* Do groups pay? In order, where they are long; else by the figures above GROUPED_ROW.
  */
 static bool
@@ -336,8 +328,7 @@ pays_to_group(const ps_ready_call *ready, int64_t span, int threads)
 {
     const ps_plan *const plan = ready->call->address.plan;
     if (plan->order == NULL) {
-        return plan->n_kept / RUN_OF_A_PLAN >= plan->n_named &&
-               (threads > 1 || has_near_values(ready));
+        return plan->n_kept / RUN_OF_A_PLAN >= plan->n_named;
     }
     return threads > 1 && span > CACHED_BYTES &&
            ready->split.width * ready->itemsize >= GROUPED_ROW;
@@ -500,6 +491,14 @@ look_ahead(const ps_ready_call *ready, int64_t span)
     return row_nbytes <= PS_LINE_BYTES ? LINE_AHEAD
            : row_nbytes <= SHORT_ROW   ? SHORT_AHEAD
                                        : AHEAD;
+}
+
+/* Are the values of all rows near when they are met? */
+static bool
+has_near_values(const ps_ready_call *ready)
+{
+    const int64_t row_nbytes = ready->split.width * ready->itemsize;
+    return ready->call->address.n <= RUNS_NEAR_BYTES / ps_max(1, row_nbytes);
 }
 
 /* Do numbers repeat so often that to keep what they name in registers pays? */
