@@ -6,7 +6,7 @@ those below 0.95 are listed at the end, each measured a second time. ``--quick``
 small sizes, ``--sizes N ...`` those named, ``--only TEXT`` the cells whose names hold
 the text, and ``--seconds S`` as many cells, spread over all of them, as begin in that
 time. ``--plot`` redraws the chart of the design note of scatter from the cells of
-layouts up to 1e6, if all are measured.
+layouts, if all are measured.
 """
 
 import argparse
@@ -40,7 +40,6 @@ SUITES = (
     bench_nonzero.SUITE,
 )
 SIZES = tuple(10**k for k in range(8))
-CHART_SIZES = SIZES[:-1]
 QUICK_SIZES = (10, 1000)
 FLOOR = 0.95
 WIDTH = 8  # columns of the arrays of the layouts
@@ -359,8 +358,7 @@ def main(argv=None):
     parser.add_argument("--seconds", type=float, help="a part, in this time")
     args = parser.parse_args(argv)
     harness.restart_clean(threads=1)
-    sizes = CHART_SIZES if args.plot else SIZES
-    sizes = QUICK_SIZES if args.quick else sizes
+    sizes = QUICK_SIZES if args.quick else SIZES
     sizes = sizes if args.sizes is None else [int(n) for n in args.sizes]
     parts = [layout_cells] if args.plot else [kernel_cells, layout_cells, tie_cells]
     cells = [c for part in parts for c in part(sizes) if args.only in c.name]
@@ -370,7 +368,7 @@ def main(argv=None):
     print(f"\n{measured} of {len(cells)} cells, {len(slow)} below {FLOOR}")
     for value, name, n in slow:
         print(f"{value:6.2f}  {name}, {n:,} elements")
-    if args.plot and measured == len(cells) and sizes is CHART_SIZES and not args.only:
+    if args.plot and measured == len(cells) and sizes is SIZES and not args.only:
         CHART.write_text(chart(found))
     return 0
 
