@@ -311,7 +311,9 @@ gather_rows(char *restrict out, const ps_list *list, const char *restrict a,
     gather_rows_checked(out, list, &ps_are_offsets, a, out_stride, nbytes, streams);
 }
 
-/* to[i] = the item at from + i * stride, n of them. */
+/* to[i] = the item at from + i * stride, n of them. Unrolled, since how fast a loop of
+ * a single move is depends on where it lies: time of np.take over that of rows of 8
+ * float64 apart, 1,250 and 12,500 of them, so 1.1 to 1.4, else 0.7 to 1.1 (Zen 3). */
 TEMPLATE_INLINE void
 copy_apart(char *restrict to, const char *restrict from, int64_t stride, int64_t n,
            const int64_t size)
@@ -322,6 +324,7 @@ copy_apart(char *restrict to, const char *restrict from, int64_t stride, int64_t
         }
         return;
     }
+#pragma GCC unroll 4
     for (int64_t i = 0; i < n; i++) {
         memcpy(to + i * size, from + i * stride, (size_t)size);
     }
