@@ -33,7 +33,7 @@ fill_start(const ps_slots_call *call, ps_run *run)
     const bool is_single = type == PS_f32 || type == PS_c64;
     char item[16] = {0};
     if (ps_dtype_kind[type] & (PS_KIND_FLOAT | PS_KIND_COMPLEX | PS_KIND_HALF)) {
-        const int64_t part = ps_dtype_kind[type] == PS_KIND_HALF ? 2
+        const int64_t part = ps_dtype_kind[type] == PS_KIND_HALF ? size
                              : is_single                         ? 4
                                                                  : 8;
         for (int64_t i = part - 1; i < size; i += part) {

@@ -16,7 +16,6 @@
 #include "ops/values.h"
 
 enum {
-    HALF = sizeof(f16),
     /* Of an entry: offset, place, value, accumulator, the same as it is stored, and two
      * to four cells of the table, of which half and more are free. */
     ENTRY_BYTES =
@@ -78,8 +77,9 @@ update(enum ps_op op, enum ps_dtype type, const ps_entries *entries, char *block
     const ps_kernel_table *const kernels = ps_kernels();
     const enum ps_index_type index_type =
             entries->is_wide ? PS_INDEX_i64 : PS_INDEX_i32;
-    const ps_numbering numbering = {(uint64_t)entries->size - 1, entries->size, HALF};
-    const int64_t n = entries->n;
+    const int64_t n = entries->n, nbytes = ps_dtype_size[type];
+    const ps_numbering numbering = {(uint64_t)entries->size - 1, entries->size, nbytes};
+    const int size = ps_size_of(nbytes);
     const few_room room = divide(block, n);
     if (kernels->place[index_type](room.offset, entries->index, n,
                                    ps_index_itemsize(index_type), &numbering, 0,
@@ -89,17 +89,17 @@ update(enum ps_op op, enum ps_dtype type, const ps_entries *entries, char *block
     const ps_list places = {room.place, NULL, number_places(&room, n)};
     const ps_list list = {room.offset, NULL, n};
     char *const halves = (char *)room.half, *const sums = (char *)room.sum;
-    kernels->gather[PS_SIZE_2](halves, &places, entries->target, HALF);
-    ps_convert(PS_f32, sums, type, HALF, false, halves, HALF, places.n);
+    kernels->gather[size](halves, &places, entries->target, nbytes);
+    ps_convert(PS_f32, sums, type, nbytes, false, halves, nbytes, places.n);
     const char *values = entries->values;
     if (entries->value_stride != 0) {
-        ps_convert(PS_f32, (char *)room.value, type, HALF, false, values, HALF, n);
+        ps_convert(PS_f32, (char *)room.value, type, nbytes, false, values, nbytes, n);
         values = (const char *)room.value;
     }
     kernels->scatter[op][PS_f32](sums, &list, values,
                                  entries->value_stride != 0 ? (int64_t)sizeof(f32) : 0);
     ps_convert(type, halves, PS_f32, sizeof(f32), false, sums, sizeof(f32), places.n);
-    kernels->set[PS_SIZE_2](entries->target, &places, halves, HALF);
+    kernels->set[size](entries->target, &places, halves, nbytes);
     return true;
 }
 
